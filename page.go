@@ -1,0 +1,86 @@
+package toolresult
+
+// Pages of a stored result: pure functions on a window of its text. A page is bounded in lines and in bytes, inside a line
+// too, and knows where the next one begins, so that following the hints shows every character once.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// position is a place in a text: a line from 1, and a byte of that line from 0.
+type position struct{ line, byte int64 }
+
+// hint is the arguments that ask for what begins here. Once a byte offset was given it is always repeated: a model that
+// changes only what it must would otherwise keep the old one.
+func (p position) hint(always bool) string {
+	if p.byte == 0 && !always {
+		return fmt.Sprintf("offset=%d", p.line)
+	}
+	return fmt.Sprintf("offset=%d byte_offset=%d", p.line, p.byte)
+}
+
+// page is a rendered part of a text.
+type page struct {
+	body    string
+	next    position // where the next page begins
+	ended   bool     // nothing is left
+	escaped bool     // some bytes are no text
+}
+
+// pageOf renders lines of a window, which begins at a position of the text and reaches to its end if last is true, until
+// lines or bytes run out. It always shows something, even where the first character alone is over budget.
+func pageOf(window string, last bool, from position, lines, budget int) page {
+	if !last {
+		window = window[:len(window)-unfinished(window)]
+	}
+	var b strings.Builder
+	p := page{next: from}
+	for window != "" && lines > 0 {
+		prefix := strconv.FormatInt(p.next.line, 10) + ": "
+		room := budget - b.Len() - len(prefix) - 1
+		if room < utf8.UTFMax && b.Len() > 0 {
+			break
+		}
+		line, rest, complete := strings.Cut(window, "\n")
+		shown, size, escaped := showText(line, room)
+		b.WriteString(prefix + shown + "\n")
+		p.escaped = p.escaped || escaped
+		if size < len(line) {
+			p.next.byte += int64(size)
+			window = line
+			break
+		}
+		window = rest
+		if complete {
+			p.next = position{p.next.line + 1, 0}
+			lines--
+		} else {
+			p.next.byte += int64(size)
+		}
+	}
+	p.body, p.ended = b.String(), last && window == ""
+	return p
+}
+
+// showText renders the beginning of a line within so many bytes, and returns how much of the line that is. Bytes that a
+// provider would refuse are escaped.
+func showText(line string, room int) (shown string, size int, escaped bool) {
+	var b strings.Builder
+	for size < len(line) {
+		r, width := utf8.DecodeRuneInString(line[size:])
+		text := line[size : size+width]
+		if r == 0 || r == utf8.RuneError && width == 1 {
+			text = fmt.Sprintf(`\x%02x`, line[size])
+			escaped = true
+		}
+		if b.Len()+len(text) > room && size > 0 {
+			break
+		}
+		b.WriteString(text)
+		size += width
+	}
+	return b.String(), size, escaped
+}
