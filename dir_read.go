@@ -1,0 +1,243 @@
+package toolresult
+
+// How a result comes back: whole, by lines or by bytes. Lines are found through the index, so that a page from the
+// middle of a large file costs as much as one from its beginning.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+var errDirChanged = errors.New("changed while it was being read")
+
+// Read reads a result, or some lines of it, as Eino's backends do: Limit lines from line Offset on, without the newline
+// of the last one. All lines that there are, newline included, where there are no more than Limit; nothing where Offset
+// is behind the end.
+func (b *DirBackend) Read(ctx context.Context, req *ReadRequest) (*FileContent, error) {
+	file, err := b.openFile(ctx, req.FilePath)
+	if err != nil {
+		return nil, dirError("read", req.FilePath, err)
+	}
+	defer file.Close()
+	text, err := file.pageOf(int64(max(req.Offset, 1)), int64(req.Limit))
+	if err != nil {
+		return nil, dirError("read", req.FilePath, err)
+	}
+	return &FileContent{Content: text}, nil
+}
+
+// ReadRange reads a range of bytes.
+func (b *DirBackend) ReadRange(ctx context.Context, req *RangeRequest) (string, error) {
+	if req.Offset < 0 || req.Length < 0 {
+		return "", dirError("read", req.FilePath, fmt.Errorf("%w: range of %d bytes at %d", fs.ErrInvalid, req.Length, req.Offset))
+	}
+	file, err := b.openFile(ctx, req.FilePath)
+	if err != nil {
+		return "", dirError("read", req.FilePath, err)
+	}
+	defer file.Close()
+	text, err := file.text(req.Offset, int64(req.Length))
+	return text, dirError("read", req.FilePath, err)
+}
+
+// FindLine finds the byte at which a line begins. It reads the file up to there once; later calls read 64 KiB.
+func (b *DirBackend) FindLine(ctx context.Context, req *LineRequest) (int64, error) {
+	file, err := b.openFile(ctx, req.FilePath)
+	if err != nil {
+		return 0, dirError("read", req.FilePath, err)
+	}
+	defer file.Close()
+	offset, _, err := file.behindNewline(max(req.Line, 1) - 1)
+	return offset, dirError("read", req.FilePath, err)
+}
+
+// Stat describes a result. Lines is known of what this DirBackend has written, or has read to the end for FindLine.
+func (b *DirBackend) Stat(ctx context.Context, req *StatRequest) (*StoredFile, error) {
+	key, info, err := b.lookUp(req.FilePath)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, dirError("stat", req.FilePath, err)
+	}
+	return b.describe(key, info), nil
+}
+
+func (b *DirBackend) describe(key string, info fs.FileInfo) *StoredFile {
+	lines := int64(-1)
+	if index := b.lines.get(key, info); index.size == info.Size() {
+		lines = index.lines()
+	}
+	return &StoredFile{FilePath: "/" + key, Size: info.Size(), Lines: lines, ModTime: info.ModTime()}
+}
+
+// dirFile is a stored result, open for reading by one goroutine.
+type dirFile struct {
+	*os.File
+	backend *DirBackend
+	ctx     context.Context
+	key     string
+	info    fs.FileInfo
+	block   *[dirBlock]byte // borrowed
+	blockNo int64           // which block of the file is in it; -1: none
+}
+
+// openFile opens what lookUp has found. If that was replaced in between, by a new result or by a link, it looks again.
+func (b *DirBackend) openFile(ctx context.Context, virtual string) (*dirFile, error) {
+	for range dirRetries {
+		key, info, err := b.lookUp(virtual)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Without O_NONBLOCK a pipe that has come into its place would hold us until somebody writes to it.
+		file, err := b.root.OpenFile(key, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, err
+		}
+		opened, err := file.Stat()
+		if err == nil && os.SameFile(info, opened) {
+			block := b.blocks.Get().(*[dirBlock]byte)
+			return &dirFile{File: file, backend: b, ctx: ctx, key: key, info: opened, block: block, blockNo: -1}, nil
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errDirChanged
+}
+
+func (f *dirFile) Close() error {
+	f.backend.blocks.Put(f.block)
+	return f.File.Close()
+}
+
+// pageOf reads lines. A limit below 1 is none.
+func (f *dirFile) pageOf(line, limit int64) (string, error) {
+	start, found, err := f.behindNewline(line - 1)
+	if err != nil || !found {
+		return "", err
+	}
+	end := f.info.Size()
+	if limit > 0 && limit <= end { // there are no more lines than bytes
+		next, found, err := f.behindNewline(line - 1 + limit)
+		if err != nil {
+			return "", err
+		}
+		if found {
+			end = next - 1
+		}
+	}
+	return f.text(start, end-start)
+}
+
+// text reads bytes. The result is allocated once, at its size.
+func (f *dirFile) text(offset, length int64) (string, error) {
+	length = min(length, f.info.Size()-offset)
+	if length <= 0 {
+		return "", nil
+	}
+	var text strings.Builder
+	text.Grow(int(length))
+	f.blockNo = -1
+	_, err := io.CopyBuffer(&text, contextReader{f.ctx, io.NewSectionReader(f.File, offset, length)}, f.block[:])
+	return text.String(), err
+}
+
+// contextReader looks at its context before every read.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// behindNewline finds the byte behind the nth newline, or the end of the file where there are fewer.
+func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
+	if n == 0 {
+		return 0, true, nil
+	}
+	index, err := f.indexTo(n)
+	if err != nil {
+		return 0, false, err
+	}
+	if index.newlines < n {
+		return f.info.Size(), false, nil
+	}
+	no, before := index.blockOf(n)
+	block, err := f.readBlock(no)
+	if err != nil {
+		return 0, false, err
+	}
+	at := nthNewline(block, n-before)
+	if at < 0 {
+		return 0, false, errDirChanged
+	}
+	return no*dirBlock + int64(at) + 1, true, nil
+}
+
+// indexTo gives an index that reaches to the nth newline at least. What it had to read it leaves to the next call.
+func (f *dirFile) indexTo(n int64) (*dirIndex, error) {
+	known := f.backend.lines.get(f.key, f.info)
+	if known.newlines >= n || known.size >= f.info.Size() {
+		return known, nil
+	}
+	index := known.clone()
+	for index.newlines < n && index.size < f.info.Size() {
+		if err := f.ctx.Err(); err != nil {
+			return nil, err
+		}
+		block, err := f.readBlock(index.size / dirBlock)
+		if err != nil {
+			return nil, err
+		}
+		indexText(index, block[index.size%dirBlock:])
+	}
+	f.backend.lines.put(f.key, f.info, index)
+	return index, nil
+}
+
+// readBlock reads one block. Two lines of a page are mostly in the same one.
+func (f *dirFile) readBlock(no int64) ([]byte, error) {
+	block := f.block[:min(dirBlock, f.info.Size()-no*dirBlock)]
+	if f.blockNo == no {
+		return block, nil
+	}
+	f.blockNo = -1
+	_, err := f.ReadAt(block, no*dirBlock)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, errDirChanged
+	case err != nil:
+		return nil, err
+	}
+	f.blockNo = no
+	return block, nil
+}
+
+func nthNewline(text []byte, n int64) int {
+	for at := 0; ; {
+		next := bytes.IndexByte(text[at:], '\n')
+		if next < 0 {
+			return -1
+		}
+		if n--; n == 0 {
+			return at + next
+		}
+		at += next + 1
+	}
+}
