@@ -66,14 +66,21 @@ type CreateRequest struct {
 
 // Upload is a result on its way into a backend. It is used by one goroutine.
 //
-// Exactly one of Commit and Abort ends it, also after a failed write. Commit must make all that was written visible at
-// once, and only if nothing has the name: otherwise its error must satisfy errors.Is(err, fs.ErrExist), and nothing of
-// the upload may stay. Abort must leave nothing behind. Both must work although the context of Create has ended.
+// Commit or Abort ends it, also after a failed write; Abort may follow a failed Commit. Commit must make all that was written
+// visible at once, and only if nothing has the name: otherwise its error must satisfy errors.Is(err, fs.ErrExist), and
+// nothing of the upload may ever become visible, unless it is a Renamer. Abort must leave nothing behind. Both must work
+// although the context of Create has ended.
 type Upload interface {
 	io.Writer
 	io.StringWriter
 	Commit() error
 	Abort() error
+}
+
+// Renamer is an Upload that can be given another name when it turns out that its own is taken. After a Commit that failed
+// with fs.ErrExist, such an upload is still open: CommitAs must do what Commit does, under the other path, or Abort ends it.
+type Renamer interface {
+	CommitAs(path string) error
 }
 
 // RangeReader is a Reader that can read from the middle of a file.
@@ -110,7 +117,8 @@ type LineRequest struct {
 	Line int64
 }
 
-// Stater is a Backend that knows the size of a file without reading it.
+// Stater is a Backend that knows the size of a file without reading it. Stat must return an error for which
+// errors.Is(err, fs.ErrNotExist) holds where there is none.
 type Stater interface {
 	Stat(ctx context.Context, req *StatRequest) (*StoredFile, error)
 }
@@ -123,11 +131,12 @@ type StatRequest struct {
 
 // StoredFile describes one stored result.
 type StoredFile struct {
-	// FilePath is the path under which the result can be read.
+	// FilePath is the path under which the result can be read, absolute and clean.
 	FilePath string
-	// Size is its length in bytes.
+	// Size is its length in bytes. In a list it may be what the file takes in the store instead, where that differs.
 	Size int64
-	// Lines is its length in lines, or -1 where the backend would have to read the file to know.
+	// Lines is its length in lines, a last one without a newline included, or -1 where the backend would have to read the
+	// file to know.
 	Lines int64
 	// ModTime is when it was stored.
 	ModTime time.Time
@@ -147,14 +156,15 @@ type DeleteRequest struct {
 
 // Lister is a Backend that can enumerate what it holds.
 //
-// List yields every file whose path begins with Prefix, in no particular order, and never an unfinished one. An error
-// ends the sequence. Files that come or go meanwhile may be missing or listed.
+// List yields every file below the folder Prefix, in no particular order, and never an unfinished one. An error ends the
+// sequence. Files that come or go meanwhile may be missing or listed. A folder that is not there is empty.
 type Lister interface {
 	List(ctx context.Context, req *ListRequest) iter.Seq2[*StoredFile, error]
 }
 
 // ListRequest says which files to list.
 type ListRequest struct {
-	// Prefix is the folder below which files are listed, such as /large_tool_result. Empty or "/" lists all.
+	// Prefix is the folder below which files are listed, such as /large_tool_result, with or without a slash at its end; a
+	// file /a/bc is not below /a/b. Empty or "/" lists all.
 	Prefix string
 }

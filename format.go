@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	noticeTag = "tool_result_offloaded"
-	noticeEnd = "</" + noticeTag + ">"
+	noticeTag   = "tool_result_offloaded"
+	noticeStart = "<" + noticeTag + ` path="`
+	noticeEnd   = "</" + noticeTag + ">"
 
 	// offloadedKey marks the part of an enhanced result that a notice took the place of. Its value is the path.
 	offloadedKey = "tool_result_offloaded"
@@ -61,7 +62,7 @@ func OffloadedPath(msg *schema.Message) (path string, ok bool) {
 }
 
 func noticePath(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(text, "<"+noticeTag+` path="`)
+	rest, ok := strings.CutPrefix(text, noticeStart)
 	if !ok {
 		return "", false
 	}
@@ -93,15 +94,15 @@ func noticeVariables() []string {
 func (n *notice) value(variable byte) string {
 	switch variable {
 	case 0:
-		return plain(printableID(n.callID))
+		return printableID(n.callID)
 	case 1:
-		return plain(printableID(n.toolName))
+		return printableID(n.toolName)
 	case 2:
 		return html.EscapeString(n.path)
 	case 3:
-		return plain(n.sample)
+		return printable(n.sample)
 	case 4:
-		return n.readTool
+		return printable(n.readTool)
 	case 5:
 		return strconv.FormatInt(n.bytes, 10)
 	case 6:
@@ -183,36 +184,34 @@ func (t *noticeTemplate) uses(name string) bool {
 func (t *noticeTemplate) render(n *notice) string {
 	var b strings.Builder
 	b.Grow(len(n.sample) + 1024)
-	b.WriteString("<" + noticeTag + ` path="`)
+	b.WriteString(noticeStart)
 	b.WriteString(html.EscapeString(n.path))
 	b.WriteString("\">\n")
+	begin := b.Len()
 	b.WriteString(t.first)
 	for _, p := range t.rest {
 		b.WriteString(n.value(p.variable))
 		b.WriteString(p.literal)
 	}
-	b.WriteString("\n" + noticeEnd)
-	return b.String()
+	body := b.String()[begin:]
+	if indexTag(body) < 0 {
+		b.WriteString("\n" + noticeEnd)
+		return b.String()
+	}
+	return b.String()[:begin] + escapeTags(body) + "\n" + noticeEnd
 }
 
-// plain makes a value fit to stand in a notice: printable, and without anything that reads like a tag of ours. Only
-// these tags are escaped, because escaping every angle bracket would show the model other text than the tool returned.
-func plain(text string) string {
-	text = printable(text)
+// escapeTags takes the angle bracket from everything that reads like a tag of ours. It sees the whole body, because two
+// values, or a value and the template, could make a tag that is in neither. Other angle brackets stay: the model is to see
+// the text that the tool returned.
+func escapeTags(body string) string {
 	var b strings.Builder
-	for {
-		at := indexTag(text)
-		if at < 0 {
-			break
-		}
-		b.WriteString(text[:at])
+	for at := indexTag(body); at >= 0; at = indexTag(body) {
+		b.WriteString(body[:at])
 		b.WriteString("&lt;")
-		text = text[at+1:]
+		body = body[at+1:]
 	}
-	if b.Len() == 0 {
-		return text
-	}
-	b.WriteString(text)
+	b.WriteString(body)
 	return b.String()
 }
 

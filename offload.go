@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
@@ -36,13 +37,14 @@ const (
 // OffloadConfig configures NewOffload.
 type OffloadConfig struct {
 	// Backend stores the results. Required. Whether two results with one call ID can ever overwrite each other depends on
-	// what it can do: never, where it is an ExclusiveWriter; never within one process, where it is a Reader; and where it
-	// can only write, as long as this middleware lives and remembers the path (the last 4096).
+	// what it can do: never, where it is an ExclusiveWriter; never among the calls of one middleware, where it is a Reader,
+	// as others may write between its look and its write; and where it can only write, as long as this middleware lives and
+	// remembers the path (the last 4096).
 	Backend Backend
 	// TokenLimit is the size up to which a result stays as it is. Tokens. Optional. 0 means 20 000. Negative values are refused.
 	TokenLimit int
 	// PathGenerator names the file of a result. Its path must be clean, not above the root, UTF-8 without control
-	// characters; anything else counts as its error. Optional. Default: PathPrefix, then the call ID in the encoding of
+	// characters; anything else counts as its error. It may be asked twice for one streamed result. Optional. Default: PathPrefix, then the call ID in the encoding of
 	// SafeName; a result without a call ID takes a name from its content.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
 	// TokenCounter measures results and notices. It sees one tool message with the text, or the text alone where it has
@@ -161,6 +163,8 @@ func checkOffload(cfg *OffloadConfig) error {
 		return badConfig("OffloadConfig.Backend", "nil", "a Backend")
 	case cfg.TokenLimit < 0:
 		return badConfig("OffloadConfig.TokenLimit", cfg.TokenLimit, "0 (the default, 20000) or more; exclude a tool by ExcludeTools")
+	case cfg.Sampler != nil && cfg.Sampler() == nil:
+		return badConfig("OffloadConfig.Sampler", "one that returns nil", "one that returns a new Sample at every call")
 	case cfg.OnFailure < FailCall || cfg.OnFailure > TruncateInline:
 		return badConfig("OffloadConfig.OnFailure", int(cfg.OnFailure), "FailCall, PassThrough or TruncateInline")
 	}
@@ -189,6 +193,7 @@ func nonEmpty(value, byDefault string) string {
 type offloader struct {
 	cfg         OffloadConfig // defaults filled in
 	prefix      string
+	within      bool // a generated path must lie below prefix
 	template    *noticeTemplate
 	limits      map[string]int // tools with a limit of their own; negative: never
 	size        textSizer
@@ -211,22 +216,31 @@ func (o *offloader) limit(tool string) int {
 func (o *offloader) invokable(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
 	return func(ctx context.Context, input *compose.ToolInput) (*compose.ToolOutput, error) {
 		out, err := next(ctx, input)
-		if err != nil || out == nil || o.ignores(ctx, input) {
+		if err != nil || out == nil {
 			return out, err
 		}
-		text, err := o.transform(ctx, input, out.Result)
+		text, err := o.result(ctx, input, out.Result)
 		if err != nil {
 			return nil, err
 		}
-		v, err := o.judge(ctx, input, text)
-		if err != nil {
-			return nil, err
-		}
-		if v.text == out.Result {
+		if text == out.Result {
 			return out, nil
 		}
-		return &compose.ToolOutput{Result: v.text}, nil
+		return &compose.ToolOutput{Result: text}, nil
 	}
+}
+
+// result returns what the model reads in place of a result.
+func (o *offloader) result(ctx context.Context, input *compose.ToolInput, text string) (string, error) {
+	if o.ignores(ctx, input) {
+		return text, nil
+	}
+	text, err := o.transform(ctx, input, text)
+	if err != nil {
+		return "", err
+	}
+	v, err := o.judge(ctx, input, text)
+	return v.text, err
 }
 
 func (o *offloader) transform(ctx context.Context, input *compose.ToolInput, text string) (string, error) {
@@ -301,10 +315,8 @@ func (o *offloader) offload(ctx context.Context, input *compose.ToolInput, text 
 
 // describe gathers what a notice says, but for the path.
 func (o *offloader) describe(ctx context.Context, input *compose.ToolInput, text string, size textSize) (*notice, failure) {
-	n := &notice{
-		callID: input.CallID, toolName: input.Name, readTool: o.cfg.ReadToolName,
-		bytes: int64(len(text)), lines: countLines(text),
-	}
+	n := o.newNotice(input)
+	n.bytes, n.lines = int64(len(text)), countLines(text)
 	sample := o.cfg.Sampler()
 	if _, err := sample.WriteString(text); err != nil {
 		return nil, failure{stage: sampling, err: err}
@@ -319,6 +331,10 @@ func (o *offloader) describe(ctx context.Context, input *compose.ToolInput, text
 	return n, failure{}
 }
 
+func (o *offloader) newNotice(input *compose.ToolInput) *notice {
+	return &notice{callID: input.CallID, toolName: input.Name, readTool: o.cfg.ReadToolName}
+}
+
 func (o *offloader) path(ctx context.Context, input *compose.ToolInput, text string) (string, error) {
 	if o.cfg.PathGenerator == nil {
 		return defaultPath(o.prefix, input.CallID, text), nil
@@ -326,6 +342,9 @@ func (o *offloader) path(ctx context.Context, input *compose.ToolInput, text str
 	own, err := o.cfg.PathGenerator(ctx, input)
 	if err != nil {
 		return "", err
+	}
+	if o.within && !strings.HasPrefix(own, o.prefix+"/") {
+		return "", badPath(own, "a path below "+o.prefix+", where the tools can read it")
 	}
 	return own, checkPath(own)
 }
@@ -343,12 +362,12 @@ func (o *offloader) fail(ctx context.Context, input *compose.ToolInput, text str
 	return verdict{}, err
 }
 
-// truncate finds an excerpt within the limit and below the original by halving what it keeps.
+// truncate finds an excerpt within the limit and below the original by keeping less and less.
 func (o *offloader) truncate(ctx context.Context, input *compose.ToolInput, text string, limit int, s stage) string {
 	if o.fits(ctx, input, text, limit) {
 		return text // only a counter that failed for the whole text comes here
 	}
-	for budget := 4 * min(limit, len(text)); budget > 0; budget /= 2 {
+	for budget := 4 * min(limit, len(text)); budget > 0; budget = budget * 7 / 8 {
 		short := excerpt(text, budget, s.reason(o.cfg.Language), o.cfg.Language)
 		if len(short) < len(text) && o.fits(ctx, input, short, limit) {
 			return short

@@ -16,18 +16,30 @@ import (
 func (o *offloader) enhancedInvokable(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvokableToolEndpoint {
 	return func(ctx context.Context, input *compose.ToolInput) (*compose.EnhancedInvokableToolOutput, error) {
 		out, err := next(ctx, input)
-		if err != nil || out == nil || out.Result == nil || o.ignores(ctx, input) {
+		if err != nil || out == nil {
 			return out, err
 		}
-		parts, changed, err := o.judgeParts(ctx, input, out.Result.Parts)
+		result, err := o.enhancedResult(ctx, input, out.Result)
 		if err != nil {
 			return nil, err
 		}
-		if !changed {
+		if result == out.Result {
 			return out, nil
 		}
-		return &compose.EnhancedInvokableToolOutput{Result: &schema.ToolResult{Parts: parts}}, nil
+		return &compose.EnhancedInvokableToolOutput{Result: result}, nil
 	}
+}
+
+// enhancedResult returns what the model reads in place of a result.
+func (o *offloader) enhancedResult(ctx context.Context, input *compose.ToolInput, result *schema.ToolResult) (*schema.ToolResult, error) {
+	if result == nil || o.ignores(ctx, input) {
+		return result, nil
+	}
+	parts, changed, err := o.judgeParts(ctx, input, result.Parts)
+	if err != nil || !changed {
+		return result, err
+	}
+	return &schema.ToolResult{Parts: parts}, nil
 }
 
 // judgeParts does for the text parts of an enhanced result, taken together, what judge does for a text. Parts of other

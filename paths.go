@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -103,16 +104,23 @@ func withSuffix(own, suffix string) string {
 // checkPath refuses what no backend should be asked to store under.
 func checkPath(p string) error {
 	if p == "" || p == "/" || p == "." || p == ".." || strings.HasPrefix(p, "../") || path.Clean(p) != p {
-		return badConfig("the path from PathGenerator", strconv.Quote(p), "a clean path below the root")
+		return badPath(p, "a clean path below the root")
 	}
-	return checkText("the path from PathGenerator", p)
-}
-
-func checkText(field, p string) error {
-	if !utf8.ValidString(p) || strings.IndexFunc(p, unicode.IsControl) >= 0 {
-		return badConfig(field, strconv.Quote(p), "UTF-8 without control characters")
+	if !isCleanText(p) {
+		return badPath(p, wantCleanText)
 	}
 	return nil
+}
+
+// badPath is the error of a generator that returns a path of no use.
+func badPath(p, want string) error {
+	return fmt.Errorf("PathGenerator returned %q; want %s", p, want)
+}
+
+const wantCleanText = "UTF-8 without control characters"
+
+func isCleanText(p string) bool {
+	return utf8.ValidString(p) && strings.IndexFunc(p, unicode.IsControl) < 0
 }
 
 // cleanPrefix checks a PathPrefix and returns it without its final slash.
@@ -124,7 +132,10 @@ func cleanPrefix(field, prefix string) (string, error) {
 	if !path.IsAbs(trimmed) || trimmed == "/" || path.Clean(trimmed) != trimmed {
 		return "", badConfig(field, strconv.Quote(prefix), `an absolute, clean folder other than "/"`)
 	}
-	return trimmed, checkText(field, trimmed)
+	if !isCleanText(trimmed) {
+		return "", badConfig(field, strconv.Quote(prefix), wantCleanText)
+	}
+	return trimmed, nil
 }
 
 // digest is a short name for a text: 100 bits of its SHA-256 in 20 characters that are the same in any case. The text is

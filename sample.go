@@ -38,7 +38,7 @@ func HeadSampler(lines, runes int) Sampler {
 func HeadTailSampler(head, tail, runes int) Sampler {
 	head, tail, runes = orDefault(head, 5), orDefault(tail, 5), orDefault(runes, 1000)
 	return func() Sample {
-		return &lineSample{head: head, last: make([]string, tail), current: clip{limit: runes}}
+		return &lineSample{head: head, tail: tail, current: clip{limit: runes}}
 	}
 }
 
@@ -49,13 +49,14 @@ func orDefault(value, byDefault int) int {
 	return value
 }
 
-// lineSample shows the first head lines and the last len(last) lines.
+// lineSample shows the first head lines and the last tail lines.
 type lineSample struct {
-	head    int
-	last    []string // a ring: line n is at n modulo its length
-	shown   strings.Builder
-	lines   int64 // complete lines so far; without a ring, no more than head
-	current clip
+	head, tail int
+	last       []string // the last lines behind the head; once there are tail of them, a ring
+	oldest     int      // where the ring begins
+	shown      strings.Builder
+	lines      int64 // complete lines so far; without a tail, no more than head
+	current    clip
 }
 
 func (s *lineSample) WriteString(text string) (int, error) {
@@ -63,7 +64,7 @@ func (s *lineSample) WriteString(text string) (int, error) {
 	for text != "" && s.lines < int64(s.head) {
 		text = s.feedLine(text)
 	}
-	if len(s.last) == 0 {
+	if s.tail == 0 {
 		return size, nil
 	}
 	text = s.skip(text)
@@ -86,23 +87,34 @@ func (s *lineSample) feedLine(text string) string {
 	if s.lines <= int64(s.head) {
 		s.show(s.lines, line)
 	} else {
-		s.last[s.lines%int64(len(s.last))] = line
+		s.keep(line)
 	}
 	return text[end+1:]
+}
+
+// keep lets the ring grow with the lines: nobody knows how large a tail was asked for.
+func (s *lineSample) keep(line string) {
+	if len(s.last) < s.tail {
+		s.last = append(s.last, line)
+		return
+	}
+	s.last[s.oldest] = line
+	s.oldest = (s.oldest + 1) % s.tail
 }
 
 // skip passes over the lines of a piece that later lines of the same piece push out of the ring.
 func (s *lineSample) skip(text string) string {
 	ends := strings.Count(text, "\n")
-	if ends <= len(s.last) {
+	if ends <= s.tail {
 		return text
 	}
 	keepFrom := len(text)
-	for range len(s.last) + 1 {
+	for range s.tail + 1 {
 		keepFrom = strings.LastIndexByte(text[:keepFrom], '\n')
 	}
 	s.current.finish()
-	s.lines += int64(ends - len(s.last))
+	s.lines += int64(ends - s.tail)
+	s.last, s.oldest = s.last[:0], 0
 	return text[keepFrom+1:]
 }
 
@@ -116,19 +128,15 @@ func (s *lineSample) show(number int64, line string) {
 }
 
 func (s *lineSample) String() string {
-	if !s.current.empty() && (s.lines < int64(s.head) || len(s.last) > 0) {
+	if !s.current.empty() && (s.lines < int64(s.head) || s.tail > 0) {
 		s.feedLine("\n")
 	}
-	head, tail := int64(s.head), int64(len(s.last))
-	if s.lines <= head {
-		return s.shown.String()
-	}
-	first := max(head, s.lines-tail) + 1
-	if first > head+1 {
+	head, first := int64(s.head), s.lines-int64(len(s.last))+1
+	if len(s.last) > 0 && first > head+1 {
 		s.shown.WriteString("\n[" + strconv.FormatInt(head+1, 10) + "-" + strconv.FormatInt(first-1, 10) + "]")
 	}
-	for n := first; n <= s.lines; n++ {
-		s.show(n, s.last[n%tail])
+	for i := range s.last {
+		s.show(first+int64(i), s.last[(s.oldest+i)%len(s.last)])
 	}
 	return s.shown.String()
 }
@@ -172,7 +180,7 @@ func (c *clip) take(text string) {
 		c.total += runes
 		text = text[size:]
 	}
-	c.total += utf8.RuneCountInString(text)
+	c.total += countRunes(text)
 }
 
 // finish returns what is shown of the line and makes ready for the next. A carriage return before the newline is no part
@@ -219,4 +227,35 @@ func unfinished(text string) int {
 		}
 	}
 	return 0
+}
+
+// countRunes is utf8.RuneCountInString, which takes a nanosecond for a byte: where a result is one enormous line, longer than
+// all the rest of an offload. ASCII is passed over in blocks, anything else is counted in pieces.
+func countRunes(text string) int {
+	runes := 0
+	for text != "" {
+		ascii := asciiBlocks(text)
+		piece := runeFloor(text[ascii:], 512)
+		runes += ascii + utf8.RuneCountInString(text[ascii:ascii+piece])
+		text = text[ascii+piece:]
+	}
+	return runes
+}
+
+// asciiBlocks returns the size of the ASCII at the beginning of a text, in whole blocks of 32 bytes.
+func asciiBlocks(text string) int {
+	size := 0
+	for ; len(text) >= 32; text = text[32:] {
+		if (eightBytes(text)|eightBytes(text[8:])|eightBytes(text[16:])|eightBytes(text[24:]))&0x8080808080808080 != 0 {
+			break
+		}
+		size += 32
+	}
+	return size
+}
+
+// eightBytes is written so that compilers make one load of it.
+func eightBytes(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }

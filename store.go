@@ -20,6 +20,7 @@ type resultStore struct {
 	backend   Backend
 	exclusive ExclusiveWriter // nil where the backend is none
 	reader    Reader          // likewise
+	creator   Creator         // likewise
 
 	mu      sync.Mutex
 	writing map[string]chan struct{} // paths with a put under way; closed when it ends
@@ -32,6 +33,7 @@ func newResultStore(backend Backend) *resultStore {
 	s := &resultStore{backend: backend, writing: make(map[string]chan struct{}), seed: maphash.MakeSeed(), written: make(map[string]uint64)}
 	s.exclusive, _ = backend.(ExclusiveWriter)
 	s.reader, _ = backend.(Reader)
+	s.creator, _ = backend.(Creator)
 	return s
 }
 
@@ -96,6 +98,42 @@ func (s *resultStore) read(ctx context.Context, path string) (text string, found
 		return "", false, nil
 	}
 	return content.Content, true, nil
+}
+
+// exists reports whether a path is known to be taken. It may be wrong: an upload finds out for certain when it ends.
+func (s *resultStore) exists(ctx context.Context, path string) bool {
+	if stater, ok := s.backend.(Stater); ok {
+		_, err := stater.Stat(ctx, &StatRequest{FilePath: path})
+		return err == nil
+	}
+	if s.reader == nil {
+		return false
+	}
+	content, err := s.reader.Read(ctx, &ReadRequest{FilePath: path, Offset: 1, Limit: 1})
+	return err == nil && content != nil
+}
+
+// holds reports whether a path has a text of this size and hash. Anything that keeps it from knowing counts as no.
+func (s *resultStore) holds(ctx context.Context, path string, size int64, hash *maphash.Hash) bool {
+	ranges, ok := s.backend.(RangeReader)
+	stater, knowsSize := s.backend.(Stater)
+	if !ok || !knowsSize {
+		return false
+	}
+	if info, err := stater.Stat(ctx, &StatRequest{FilePath: path}); err != nil || info.Size != size {
+		return false
+	}
+	var stored maphash.Hash
+	stored.SetSeed(hash.Seed())
+	const step = 256 << 10
+	for at := int64(0); at < size; at += step {
+		text, err := ranges.ReadRange(ctx, &RangeRequest{FilePath: path, Offset: at, Length: step})
+		if err != nil {
+			return false
+		}
+		stored.WriteString(text)
+	}
+	return stored.Sum64() == hash.Sum64()
 }
 
 // wholeFile asks for all lines by number, because some backends take a limit of 0 for a page of theirs.

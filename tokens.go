@@ -11,6 +11,8 @@ import (
 
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolresult/toolresult/tokenest"
 )
 
 // TokenCounter counts the tokens of messages and of tool schemas together. The signature is the one that Eino's
@@ -45,8 +47,13 @@ type textLimiter interface {
 // never. It is about right for English prose and for code; it is far too low for base64, numbers and UUIDs, and too high
 // for some scripts.
 func EstimateTokens(text string) int {
-	tokens := len(text) / 4
-	if len(text)%4 != 0 {
+	return quarter(len(text))
+}
+
+// quarter rounds up without the sum that could overflow.
+func quarter(bytes int) int {
+	tokens := bytes / 4
+	if bytes%4 != 0 {
 		tokens++
 	}
 	return tokens
@@ -136,6 +143,16 @@ func (c *messageCounter) ExceedsTokens(text string, limit int) bool {
 	return c.text.Exceeds(text, limit)
 }
 
+func (c *messageCounter) newMeter() textMeter {
+	switch text := c.text.(type) {
+	case quarterBytes:
+		return &byteMeter{}
+	case *tokenest.Estimator:
+		return text.Meter()
+	}
+	return nil
+}
+
 // CountTokens implements TokenCounter. Nil messages and tools count nothing.
 func (c *messageCounter) CountTokens(_ context.Context, messages []*schema.Message, tools []*schema.ToolInfo) (int64, error) {
 	var total int64
@@ -162,7 +179,13 @@ func (c *messageCounter) message(m *schema.Message) int64 {
 	return total
 }
 
-func (c *messageCounter) count(text string) int64 { return int64(c.text.Estimate(text)) }
+// count asks no estimator about nothing, which is what most fields of a message hold.
+func (c *messageCounter) count(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	return int64(c.text.Estimate(text))
+}
 
 // content counts the parts of a message, or its Content where it has none, as model clients send one or the other.
 func (c *messageCounter) content(m *schema.Message) int64 {
@@ -271,6 +294,28 @@ func (s *textSizer) count(ctx context.Context, call *compose.ToolInput, text str
 	msg := schema.ToolMessage(text, call.CallID, schema.WithToolName(call.Name))
 	return s.counter.CountTokens(ctx, []*schema.Message{msg}, nil)
 }
+
+// newMeter returns a meter that gives the counter's numbers, nil where the counter has none.
+func (s *textSizer) newMeter() textMeter {
+	if s.counter == nil {
+		return &byteMeter{}
+	}
+	if c, ok := s.counter.(*messageCounter); ok {
+		return c.newMeter()
+	}
+	return nil
+}
+
+// byteMeter is EstimateTokens for a text in pieces.
+type byteMeter struct{ bytes int }
+
+func (m *byteMeter) WriteString(text string) (int, error) {
+	m.bytes += len(text)
+	return len(text), nil
+}
+
+func (m *byteMeter) Tokens() int            { return quarter(m.bytes) }
+func (m *byteMeter) Exceeds(limit int) bool { return m.Tokens() > limit }
 
 // smaller reports whether a notice is shorter than a text both in tokens and in bytes, and counts the notice.
 func (s *textSizer) smaller(ctx context.Context, call *compose.ToolInput, said, text string, size textSize) (tokens int64, smaller bool, err error) {

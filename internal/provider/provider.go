@@ -47,7 +47,8 @@ func New(script Script, window int, count func([]*schema.Message, []*schema.Tool
 	return &Model{Script: script, Window: window, Count: count, state: &state{}}
 }
 
-// WithTools implements model.ToolCallingChatModel. The new model shares the script and the requests.
+// WithTools implements model.ToolCallingChatModel. The new model shares the script and the requests. The option
+// model.WithTools, which ADK uses, does the same for one request.
 func (m *Model) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
 	bound := *m
 	bound.tools = tools
@@ -62,7 +63,7 @@ func (m *Model) Requests() [][]*schema.Message {
 }
 
 // Generate implements model.BaseChatModel.
-func (m *Model) Generate(_ context.Context, messages []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+func (m *Model) Generate(_ context.Context, messages []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	m.state.mu.Lock()
 	n := len(m.state.requests)
 	m.state.requests = append(m.state.requests, append([]*schema.Message(nil), messages...))
@@ -71,7 +72,7 @@ func (m *Model) Generate(_ context.Context, messages []*schema.Message, _ ...mod
 	if err := Check(messages); err != nil {
 		return nil, err
 	}
-	tokens := m.Count(messages, m.tools)
+	tokens := m.Count(messages, model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools)
 	if m.Window > 0 && tokens > m.Window {
 		return nil, fmt.Errorf("%w: %d tokens, window %d", ErrContextTooLong, tokens, m.Window)
 	}
@@ -80,7 +81,7 @@ func (m *Model) Generate(_ context.Context, messages []*schema.Message, _ ...mod
 		return answer, err
 	}
 	reported := *answer
-	reported.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: tokens}}
+	reported.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: tokens, TotalTokens: tokens}}
 	return &reported, nil
 }
 
