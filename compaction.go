@@ -71,14 +71,20 @@ func NewCompactionHook(ctx context.Context, cfg *CompactionConfig) (*CompactionH
 	if err := checkCompaction(&h.cfg); err != nil {
 		return nil, err
 	}
-	var err error
-	if h.cfg.Compactor == nil {
-		h.cfg.Compactor, err = NewPruner(ctx, &PruneConfig{Language: cfg.Language})
+	if err := h.cfg.fillIn(ctx); err != nil {
+		return nil, err
 	}
-	if h.cfg.TokenCounter == nil && err == nil {
-		h.cfg.TokenCounter, err = NewTokenCounter(ctx, nil)
+	return h, nil
+}
+
+func (cfg *CompactionConfig) fillIn(ctx context.Context) (err error) {
+	if cfg.Compactor == nil {
+		cfg.Compactor, err = NewPruner(ctx, &PruneConfig{Language: cfg.Language})
 	}
-	return h, err
+	if cfg.TokenCounter == nil && err == nil {
+		cfg.TokenCounter, err = NewTokenCounter(ctx, nil)
+	}
+	return err
 }
 
 func shareOr(share, byDefault float64) float64 {
@@ -96,7 +102,7 @@ func checkCompaction(cfg *CompactionConfig) error {
 	case !(cfg.CompactAt > 0 && cfg.CompactAt <= 1):
 		return badConfig("CompactionConfig.CompactAt", cfg.CompactAt, "0 (the default, 0.7), or above CompactTo and up to 1")
 	case !(cfg.CompactTo > 0 && cfg.CompactTo < cfg.CompactAt):
-		return badConfig("CompactionConfig.CompactTo", cfg.CompactTo, fmt.Sprintf("0 (the default, 0.4), or above 0 and below CompactAt (%v)", cfg.CompactAt))
+		return badConfig("CompactionConfig.CompactTo", cfg.CompactTo, fmt.Sprintf("above 0 and below CompactAt, which is %v (0 means 0.4)", cfg.CompactAt))
 	case !(cfg.MinGain < 1):
 		return badConfig("CompactionConfig.MinGain", cfg.MinGain, "0 (the default, 0.05), negative (no gate), or below 1")
 	case cfg.ReservedTokens < 0:
@@ -126,29 +132,46 @@ func (h *CompactionHook) MessageRewriter() func(context.Context, []*schema.Messa
 // the schemas that go with the request; nil means those of the config. When nothing is due it allocates nothing and costs one
 // count of the messages.
 func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) ([]*schema.Message, error) {
-	if len(tools) == 0 {
-		tools = h.cfg.Tools
-	}
-	e, err := h.estimate(ctx, messages, tools)
+	e, err := h.estimate(ctx, messages, h.toolsOr(tools))
 	if err != nil || e.tokens < h.cfg.CompactAt*h.window {
 		return messages, err
 	}
-	c, err := h.cfg.Compactor.Compact(ctx, &CompactRequest{
-		Messages:     messages,
-		TargetTokens: max(int64(h.cfg.CompactTo*h.window/e.scale)-e.overhead, 0),
-		Tokens:       e.counted,
-		Counter:      h.cfg.TokenCounter,
-	})
-	if err != nil || c == nil || !c.Changed {
+	c, err := h.compact(ctx, messages, e, h.cfg.CompactTo)
+	if err != nil || !c.Changed {
 		return messages, err
 	}
 	if gain := e.scale * float64(c.TokensBefore-c.TokensAfter); gain < h.cfg.MinGain*h.window && e.tokens <= h.window {
 		c = &Compaction{Messages: messages, TokensBefore: c.TokensBefore, TokensAfter: c.TokensBefore, TargetTokens: c.TargetTokens}
 	}
+	h.report(ctx, c)
+	return c.Messages, nil
+}
+
+func (h *CompactionHook) toolsOr(tools []*schema.ToolInfo) []*schema.ToolInfo {
+	if len(tools) == 0 {
+		return h.cfg.Tools
+	}
+	return tools
+}
+
+// compact asks the compactor for a share of the window, in the counter's tokens and without what is no message.
+func (h *CompactionHook) compact(ctx context.Context, messages []*schema.Message, e estimate, share float64) (*Compaction, error) {
+	c, err := h.cfg.Compactor.Compact(ctx, &CompactRequest{
+		Messages:     messages,
+		TargetTokens: max(int64(share*h.window/e.scale)-e.overhead, 0),
+		Tokens:       e.counted,
+		Counter:      h.cfg.TokenCounter,
+	})
+	if err == nil && c == nil {
+		c = &Compaction{Messages: messages}
+	}
+	return c, err
+}
+
+func (h *CompactionHook) report(ctx context.Context, c *Compaction) {
 	if h.cfg.OnCompaction != nil {
 		h.cfg.OnCompaction(ctx, c)
 	}
-	return c.Messages, nil
 }
 
 // estimate is what the next request will be.
@@ -201,6 +224,9 @@ func (h *CompactionHook) count(ctx context.Context, messages []*schema.Message, 
 func (h *CompactionHook) savedSince(ctx context.Context, messages []*schema.Message, usage int) (int64, error) {
 	var saved int64
 	for i, msg := range messages[:usage] {
+		if msg == nil || len(msg.Extra) == 0 { // to look for a mark in no map costs as much as to count the message
+			continue
+		}
 		original, ok := prunedSince(msg, usage, len(messages))
 		if !ok {
 			continue

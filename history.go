@@ -5,7 +5,7 @@ package toolresult
 
 // history is a conversation as the rule sees it.
 type history interface {
-	// walk reports, in order, every answer of the model, every call in it, and every tool result.
+	// walk reports, in order, every answer of the model, the calls in it from the last to the first, and every tool result.
 	walk(p *pairing)
 }
 
@@ -35,7 +35,7 @@ func olderResults(h history, keepSteps int) []toolResult {
 // first such call. Steps that were interrupted leave calls open for good; a result without any call belongs where it stands.
 type pairing struct {
 	steps    int
-	open     map[string][]openCall // by ID, in order
+	open     map[string][]openCall // by ID; the one to be answered next is the last
 	results  []toolResult
 	answered int // results that an answer of the model stands behind
 }
@@ -69,21 +69,17 @@ func (p *pairing) result(index int, id, tool string) {
 	p.results = append(p.results, r)
 }
 
-// take closes the first call of the newest step that has an open one with this ID.
+// take closes the call that a result with this ID answers.
 func (p *pairing) take(id string) (openCall, bool) {
 	open := p.open[id]
 	if len(open) == 0 {
 		return openCall{}, false
 	}
-	first := len(open) - 1
-	for first > 0 && open[first-1].step == open[first].step {
-		first--
-	}
-	call := open[first]
-	if len(open) == 1 {
-		delete(p.open, id)
+	last := len(open) - 1
+	if last == 0 {
+		delete(p.open, id) // so that the map stays small, however long the conversation
 	} else {
-		p.open[id] = append(open[:first], open[first+1:]...)
+		p.open[id] = open[:last]
 	}
-	return call, true
+	return open[last], true
 }

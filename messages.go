@@ -5,8 +5,9 @@ package toolresult
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
-	"math"
+	"reflect"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -18,6 +19,9 @@ const (
 	markAtKey       = "context_compaction_at"
 
 	markPruned = "tool_result_pruning"
+
+	// maxCount bounds what is read back from marks: beyond it a float is no whole number, and sums could overflow.
+	maxCount = 1 << 53
 )
 
 // messageHistory is a conversation of Eino messages. Nil entries are passed over.
@@ -31,7 +35,7 @@ func (h messageHistory) walk(p *pairing) {
 			p.result(i, msg.ToolCallID, msg.ToolName)
 		case msg.Role == schema.Assistant:
 			p.answer(len(msg.ToolCalls))
-			for j := range msg.ToolCalls {
+			for j := len(msg.ToolCalls) - 1; j >= 0; j-- {
 				p.call(msg.ToolCalls[j].ID, msg.ToolCalls[j].Function.Name)
 			}
 		}
@@ -46,14 +50,51 @@ func replaceResult(msg *schema.Message, text string, tokens int64, at int) *sche
 	short.Content = text
 	short.MultiContent, short.UserInputMultiContent, short.AssistantGenMultiContent = nil, nil, nil
 	short.Extra = make(map[string]any, len(msg.Extra)+3)
-	for i := range msg.UserInputMultiContent {
-		maps.Copy(short.Extra, msg.UserInputMultiContent[i].Extra)
+	for extra := range metadata(msg) {
+		maps.Copy(short.Extra, extra)
 	}
-	maps.Copy(short.Extra, msg.Extra)
 	short.Extra[markKey] = markPruned
 	short.Extra[markOriginalKey] = int(tokens)
 	short.Extra[markAtKey] = at
 	return &short
+}
+
+// metadata yields every Extra of a result: that of each part, that of the medium in it, and last, as it matters most, that of
+// the message.
+func metadata(msg *schema.Message) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		for i := range msg.UserInputMultiContent {
+			part := &msg.UserInputMultiContent[i]
+			if !yield(mediumExtra(part)) || !yield(part.Extra) {
+				return
+			}
+		}
+		yield(msg.Extra)
+	}
+}
+
+// mediumExtra is deprecated in Eino, but tools still set it and Eino still passes it on.
+func mediumExtra(part *schema.MessageInputPart) map[string]any {
+	switch {
+	case part.Image != nil:
+		return part.Image.Extra
+	case part.Audio != nil:
+		return part.Audio.Extra
+	case part.Video != nil:
+		return part.Video.Extra
+	case part.File != nil:
+		return part.File.Extra
+	}
+	return nil
+}
+
+func hasExtra(msg *schema.Message, key string) bool {
+	for extra := range metadata(msg) {
+		if _, has := extra[key]; has {
+			return true
+		}
+	}
+	return false
 }
 
 // isMarked recognises a mark by its key alone: what a value becomes on its way through a serializer is not ours to know.
@@ -75,31 +116,21 @@ func prunedSince(msg *schema.Message, usage, length int) (tokens int64, ok bool)
 	return wholeNumber(msg.Extra[markOriginalKey])
 }
 
-// wholeNumber reads a count in any of the types that serializers make of an int.
+// wholeNumber reads a count in whatever a serializer made of an int: JSON a float64 or a json.Number, BSON an int32, CBOR a
+// uint64.
 func wholeNumber(value any) (int64, bool) {
-	switch n := value.(type) {
-	case int:
-		return int64(n), n >= 0
-	case int64:
-		return n, n >= 0
-	case float64:
-		return int64(n), n >= 0 && n < 1<<53 && n == math.Trunc(n)
-	case json.Number:
-		whole, err := n.Int64()
-		return whole, err == nil && whole >= 0
+	if number, ok := value.(json.Number); ok {
+		n, err := number.Int64()
+		return n, err == nil && n >= 0 && n < maxCount
+	}
+	switch v := reflect.ValueOf(value); {
+	case v.CanInt():
+		return v.Int(), v.Int() >= 0 && v.Int() < maxCount
+	case v.CanUint():
+		return int64(v.Uint()), v.Uint() < maxCount
+	case v.CanFloat():
+		n := int64(v.Float())
+		return n, float64(n) == v.Float() && n >= 0 && n < maxCount
 	}
 	return 0, false
-}
-
-// hasExtra looks for metadata in a message and in its parts.
-func hasExtra(msg *schema.Message, key string) bool {
-	if _, has := msg.Extra[key]; has {
-		return true
-	}
-	for i := range msg.UserInputMultiContent {
-		if _, has := msg.UserInputMultiContent[i].Extra[key]; has {
-			return true
-		}
-	}
-	return false
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -102,13 +103,7 @@ func NewPruner(ctx context.Context, cfg *PruneConfig) (*Pruner, error) {
 	if cfg == nil {
 		cfg = &PruneConfig{}
 	}
-	if cfg.MinKeepSteps < 0 {
-		return nil, badConfig("PruneConfig.MinKeepSteps", cfg.MinKeepSteps, "0 (the default, 1) or more")
-	}
-	if cfg.MinTokens < 0 {
-		return nil, badConfig("PruneConfig.MinTokens", cfg.MinTokens, "0 (the default, 200) or more")
-	}
-	if err := checkLanguage("PruneConfig.Language", cfg.Language); err != nil {
+	if err := checkPrune(cfg); err != nil {
 		return nil, err
 	}
 	counter, err := NewTokenCounter(ctx, nil)
@@ -130,6 +125,18 @@ func NewPruner(ctx context.Context, cfg *PruneConfig) (*Pruner, error) {
 	return p, nil
 }
 
+func checkPrune(cfg *PruneConfig) error {
+	switch {
+	case cfg.MinKeepSteps < 0:
+		return badConfig("PruneConfig.MinKeepSteps", cfg.MinKeepSteps, "0 (the default, 1) or more")
+	case cfg.MinTokens < 0:
+		return badConfig("PruneConfig.MinTokens", cfg.MinTokens, "0 (the default, 200) or more")
+	case cfg.Placeholder != printable(cfg.Placeholder):
+		return badConfig("PruneConfig.Placeholder", strconv.Quote(cfg.Placeholder), "valid UTF-8 without NUL, as providers refuse anything else")
+	}
+	return checkLanguage("PruneConfig.Language", cfg.Language)
+}
+
 // Compact replaces tool results by placeholders, oldest first, until the conversation meets the target. It goes over the
 // conversation once, counts the whole once (unless the request brings the count), and then only the results that may go and
 // their placeholders. Its only errors are those of the counter.
@@ -142,7 +149,7 @@ func (p *Pruner) Compact(ctx context.Context, req *CompactRequest) (*Compaction,
 		counter = p.counter
 	}
 	tokens := req.Tokens
-	if tokens == 0 {
+	if tokens <= 0 {
 		var err error
 		if tokens, err = countMessages(ctx, counter, req.Messages, nil); err != nil {
 			return nil, err
@@ -152,8 +159,9 @@ func (p *Pruner) Compact(ctx context.Context, req *CompactRequest) (*Compaction,
 	if tokens <= c.TargetTokens {
 		return c, nil
 	}
+	run := pruning{Pruner: p, counter: counter, messages: req.Messages, texts: make(map[string]string)}
 	for _, r := range olderResults(messageHistory(req.Messages), p.keepSteps) {
-		if err := p.prune(ctx, counter, c, req.Messages, r); err != nil {
+		if err := run.prune(ctx, c, r); err != nil {
 			return nil, err
 		}
 		if c.TokensAfter <= c.TargetTokens {
@@ -163,23 +171,33 @@ func (p *Pruner) Compact(ctx context.Context, req *CompactRequest) (*Compaction,
 	return c, nil
 }
 
+// pruning is one Compact. It keeps what is the same for many results, which would otherwise be most of the work.
+type pruning struct {
+	*Pruner
+	counter  TokenCounter
+	messages []*schema.Message
+	texts    map[string]string  // placeholders by tool
+	short    [1]*schema.Message // the message to count
+}
+
 // prune replaces one result, if that is allowed and saves something. The slice is copied before its first change.
-func (p *Pruner) prune(ctx context.Context, counter TokenCounter, c *Compaction, messages []*schema.Message, r toolResult) error {
-	msg := messages[r.index]
+func (p *pruning) prune(ctx context.Context, c *Compaction, r toolResult) error {
+	msg := p.messages[r.index]
 	if p.stays(msg, r.tool) {
 		return nil
 	}
-	before, err := countMessages(ctx, counter, messages[r.index:r.index+1], nil)
+	before, err := countMessages(ctx, p.counter, p.messages[r.index:r.index+1], nil)
 	if err != nil || before <= p.minTokens {
 		return err
 	}
-	short := replaceResult(msg, p.text(r.tool), before, len(messages))
-	after, err := countMessages(ctx, counter, []*schema.Message{short}, nil)
+	short := replaceResult(msg, p.text(r.tool), before, len(p.messages))
+	p.short[0] = short
+	after, err := countMessages(ctx, p.counter, p.short[:], nil)
 	if err != nil || after >= before {
 		return err
 	}
 	if !c.Changed {
-		c.Messages, c.Changed = slices.Clone(messages), true
+		c.Messages, c.Changed = slices.Clone(p.messages), true
 	}
 	c.Messages[r.index] = short
 	c.TokensAfter -= before - after
@@ -202,8 +220,13 @@ func (p *Pruner) stays(msg *schema.Message, tool string) bool {
 	return isNotice
 }
 
-func (p *Pruner) text(tool string) string {
-	return strings.ReplaceAll(p.placeholder, "{tool_name}", nonEmpty(printableID(tool), p.nameless))
+func (p *pruning) text(tool string) string {
+	text, known := p.texts[tool]
+	if !known {
+		text = strings.ReplaceAll(p.placeholder, "{tool_name}", nonEmpty(printableID(tool), p.nameless))
+		p.texts[tool] = text
+	}
+	return text
 }
 
 // countMessages calls a counter, which need not know what to do with missing messages.

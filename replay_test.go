@@ -1,0 +1,204 @@
+package toolresult_test
+
+// Conversations of real agents, replayed call by call: before each answer that they got the hook runs, and what it returns is
+// kept, as an agent would.
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolresult/toolresult"
+)
+
+// transcript is a line of a file of transcripts, in the shape of OpenAI's chat completions.
+type transcript struct {
+	ID       string
+	Messages []struct {
+		Role       schema.RoleType
+		Content    json.RawMessage
+		Name       string
+		ToolCallID string            `json:"tool_call_id"`
+		ToolCalls  []schema.ToolCall `json:"tool_calls"`
+	}
+}
+
+func (s *transcript) conversation() []*schema.Message {
+	var messages []*schema.Message
+	for _, m := range s.Messages {
+		var content string
+		if json.Unmarshal(m.Content, &content) != nil {
+			content = string(m.Content) // parts, which stay JSON here
+		}
+		messages = append(messages, &schema.Message{
+			Role: m.Role, Content: content, ToolName: m.Name, ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls,
+		})
+	}
+	return messages
+}
+
+func transcripts(t *testing.T) map[string][][]*schema.Message {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "shared", "data", "transcripts", "*.jsonl.gz"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("there are no transcripts in ../shared/data")
+	}
+	all := make(map[string][][]*schema.Message)
+	for _, name := range files {
+		all[filepath.Base(name)] = readTranscripts(t, name)
+	}
+	return all
+}
+
+func readTranscripts(t *testing.T, name string) (conversations [][]*schema.Message) {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	lines := bufio.NewScanner(unzipped)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var s transcript
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
+		conversations = append(conversations, s.conversation())
+	}
+	require.NoError(t, lines.Err())
+	return conversations
+}
+
+// replay is how a run of conversations went.
+type replay struct {
+	window   int
+	usage    bool // whether the provider reports one
+	calls    int
+	over     int // calls with a request over the window, as what cannot be pruned is alone
+	freed    int // calls whose request would have been over the window without the hook
+	rewrites int // in calls whose request is within the window
+	forced   int // in calls whose request is over it, where any gain counts
+	pruned   int // results
+}
+
+func (r *replay) String() string {
+	return fmt.Sprintf("window %d, usage %t: %d calls, %d within the window with %d rewrites (%.3f a call), %d over it with %d; %d results pruned, %d requests kept within the window",
+		r.window, r.usage, r.calls, r.calls-r.over, r.rewrites, r.rate(), r.over, r.forced, r.pruned, r.freed)
+}
+
+func (r *replay) rate() float64 { return float64(r.rewrites) / float64(r.calls-r.over) }
+
+func TestReplay(t *testing.T) {
+	files := transcripts(t)
+	for window, rare := range map[int]float64{8_000: 0.25, 32_000: 0.05} { // in the small one hardly more than the prompt fits
+		for _, usage := range []bool{false, true} {
+			t.Run(fmt.Sprintf("window=%d/usage=%t", window, usage), func(t *testing.T) {
+				t.Parallel()
+				total := &replay{window: window, usage: usage}
+				for _, conversations := range files {
+					for _, messages := range conversations {
+						total.run(t, messages)
+					}
+				}
+				t.Log(total)
+				assert.Positive(t, total.rewrites)
+				assert.Greater(t, total.freed, 100, "it was of use")
+				assert.Less(t, total.rate(), rare, "a rewrite costs the prompt cache")
+			})
+		}
+	}
+}
+
+// run replays one conversation.
+func (r *replay) run(t *testing.T, messages []*schema.Message) {
+	hook := newHook(t, &toolresult.CompactionConfig{ContextWindow: r.window, OnCompaction: func(_ context.Context, c *toolresult.Compaction) {
+		r.pruned += len(c.Pruned)
+	}})
+	var kept []*schema.Message
+	var sent, unpruned int // tokens of what is kept, and of what was there
+	for i, msg := range messages {
+		if msg.Role == schema.Assistant {
+			before := kept
+			kept = beforeModel(t, hook, before)
+			requireReplayed(t, messages[:i], before, kept)
+			rewritten := !sameSlice(before, kept)
+			if rewritten {
+				sent = r.gained(t, sent, int(tokensOf(t, kept...)))
+			}
+			r.note(sent, unpruned, rewritten)
+			msg = r.answer(msg, sent)
+		}
+		kept = append(kept, msg)
+		tokens := int(tokensOf(t, msg))
+		sent, unpruned = sent+tokens, unpruned+tokens
+	}
+}
+
+func (r *replay) gained(t *testing.T, before, after int) int {
+	if before <= r.window && !r.usage { // else the scale counts, too
+		require.GreaterOrEqual(t, before-after, r.window/20, "within the window a rewrite is worth it")
+	}
+	return after
+}
+
+// note counts a call with a request of some tokens, which would have been more without the hook.
+func (r *replay) note(sent, unpruned int, rewritten bool) {
+	rewrites := &r.rewrites
+	r.calls++
+	switch {
+	case sent > r.window:
+		rewrites = &r.forced
+		r.over++
+	case unpruned > r.window:
+		r.freed++
+	}
+	if rewritten {
+		*rewrites++
+	}
+}
+
+// answer is the answer as the provider gave it, with a usage where it reports one.
+func (r *replay) answer(msg *schema.Message, sent int) *schema.Message {
+	if !r.usage {
+		return msg
+	}
+	reported := *msg
+	reported.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: sent*5/4 + 300}}
+	return &reported
+}
+
+// requireReplayed compares what is kept with what was kept before, and with what the agent had really seen.
+func requireReplayed(t *testing.T, original, before, kept []*schema.Message) {
+	t.Helper()
+	require.Len(t, kept, len(original))
+	if !sameSlice(before, kept) {
+		requireShape(t, before, kept, 1)
+	}
+	for i, msg := range kept {
+		want := original[i].Content
+		if _, pruned := msg.Extra["context_compaction"]; pruned {
+			want = placeholderOf(msg)
+		}
+		same := msg.Content == want && msg.Role == original[i].Role && msg.ToolCallID == original[i].ToolCallID && len(msg.ToolCalls) == len(original[i].ToolCalls)
+		if !same { // an assertion for each would take most of the time
+			require.Failf(t, "a message is not as it was", "message %d: %v", i, msg)
+		}
+	}
+}
+
+func placeholderOf(msg *schema.Message) string {
+	name := msg.ToolName
+	if name == "" {
+		name = "the same tool"
+	}
+	return "[Tool result removed to free up context. Call `" + name + "` again if you need it.]"
+}
