@@ -31,56 +31,62 @@ type page struct {
 }
 
 // pageOf renders lines of a window, which begins at a position of the text and reaches to its end if last is true, until
-// lines or bytes run out. It always shows something, even where the first character alone is over budget.
+// lines or bytes run out. A line that does not fit is cut only where more than half of the page would stay empty: most
+// pages end with a line, and none is wasted on an enormous one.
 func pageOf(window string, last bool, from position, lines, budget int) page {
 	if !last {
 		window = window[:len(window)-unfinished(window)]
 	}
 	var b strings.Builder
 	p := page{next: from}
-	for window != "" && lines > 0 {
-		prefix := strconv.FormatInt(p.next.line, 10) + ": "
+	for ; window != "" && lines > 0; lines-- {
+		line, rest, complete := strings.Cut(window, "\n")
+		prefix := label(p.next.line, ':')
 		room := budget - b.Len() - len(prefix) - 1
-		if room < utf8.UTFMax && b.Len() > 0 {
+		shown, size, escaped := showText(line, room)
+		whole := size == len(line) && room >= 0
+		if !whole && b.Len() > budget/2 {
 			break
 		}
-		line, rest, complete := strings.Cut(window, "\n")
-		shown, size, escaped := showText(line, room)
 		b.WriteString(prefix + shown + "\n")
 		p.escaped = p.escaped || escaped
-		if size < len(line) {
-			p.next.byte += int64(size)
-			window = line
-			break
+		if complete && whole {
+			p.next, window = position{line: p.next.line + 1}, rest
+			continue
 		}
-		window = rest
-		if complete {
-			p.next = position{p.next.line + 1, 0}
-			lines--
-		} else {
-			p.next.byte += int64(size)
-		}
+		p.next.byte += int64(size)
+		window = line[size:]
+		break
 	}
 	p.body, p.ended = b.String(), last && window == ""
 	return p
 }
 
+func label(line int64, mark byte) string {
+	return strconv.FormatInt(line, 10) + string(mark) + " "
+}
+
 // showText renders the beginning of a line within so many bytes, and returns how much of the line that is. Bytes that a
 // provider would refuse are escaped.
 func showText(line string, room int) (shown string, size int, escaped bool) {
+	line = line[:runeFloor(line, room)]
+	if printable(line) == line {
+		return line, len(line), false
+	}
 	var b strings.Builder
 	for size < len(line) {
 		r, width := utf8.DecodeRuneInString(line[size:])
 		text := line[size : size+width]
-		if r == 0 || r == utf8.RuneError && width == 1 {
+		bad := r == 0 || r == utf8.RuneError && width == 1
+		if bad {
 			text = fmt.Sprintf(`\x%02x`, line[size])
-			escaped = true
 		}
-		if b.Len()+len(text) > room && size > 0 {
+		if b.Len()+len(text) > room {
 			break
 		}
 		b.WriteString(text)
 		size += width
+		escaped = escaped || bad
 	}
 	return b.String(), size, escaped
 }

@@ -30,6 +30,13 @@ type ReadConfig struct {
 	PathPrefix string
 	// Language is that of the description and of the pages. Optional. Default English.
 	Language adk.Language
+	// Scope names the session of a call: only what lies below PathPrefix and the session's folder can be read, as SessionPath
+	// names it. Its error, or an empty name, is an error of the tool. Optional. Default: all below PathPrefix can be read.
+	Scope func(ctx context.Context) (string, error)
+	// OnError observes errors of a backend of which the model is told no more than that the result cannot be read just now.
+	// A backend that is not both a RangeReader and a Stater has none: all its errors count as "nothing stored". It may be
+	// called concurrently. Optional.
+	OnError func(ctx context.Context, err error)
 }
 
 // NewReadTool returns the tool with which a model reads stored results: file_path, offset (the first line, from 1), limit
@@ -39,17 +46,14 @@ func NewReadTool(_ context.Context, cfg *ReadConfig) (tool.InvokableTool, error)
 	if cfg == nil {
 		return nil, badConfig("ReadConfig", "nil", "a config with a Backend")
 	}
-	s, err := newShelf("ReadConfig", cfg.Backend, cfg.MaxTokens, cfg.PathPrefix, cfg.Language)
+	s, err := newShelf("ReadConfig", *cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &readTool{s, nonEmpty(cfg.ToolName, defaultReadToolName)}, nil
+	return &readTool{s}, nil
 }
 
-type readTool struct {
-	*shelf
-	name string
-}
+type readTool struct{ *shelf }
 
 // Info implements tool.BaseTool.
 func (t *readTool) Info(context.Context) (*schema.ToolInfo, error) {
@@ -57,7 +61,7 @@ func (t *readTool) Info(context.Context) (*schema.ToolInfo, error) {
 		return &schema.ParameterInfo{Type: schema.Integer, Desc: t.say(english, chinese)}
 	}
 	return &schema.ToolInfo{
-		Name: t.name,
+		Name: nonEmpty(t.ToolName, defaultReadToolName),
 		Desc: t.say(
 			"Reads a stored tool result, a part at a time. Every page ends with the arguments that ask for the next one.",
 			"分段读取已保存的工具结果。每一页末尾给出读取下一页所需的参数。"),
@@ -71,65 +75,45 @@ func (t *readTool) Info(context.Context) (*schema.ToolInfo, error) {
 }
 
 type readArguments struct {
-	FilePath   string    `json:"file_path"`
-	Offset     looseInt  `json:"offset"`
-	Limit      looseInt  `json:"limit"`
-	ByteOffset *looseInt `json:"byte_offset"`
+	place
+	Limit looseInt `json:"limit"`
 }
 
 // InvokableRun implements tool.InvokableTool.
 func (t *readTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	var args readArguments
-	if complaint := t.parse(arguments, &args); complaint != "" {
-		return complaint, nil
+	if answer := t.parse(arguments, &args); answer != "" {
+		return answer, nil
 	}
-	text, complaint, err := t.open(ctx, args.FilePath)
-	if err != nil || text == nil {
-		return complaint, err
+	text, answer, err := t.open(ctx, args.FilePath)
+	if text == nil {
+		return answer, err
 	}
-	from, at, err := seek(ctx, text, int64(args.Offset), args.ByteOffset)
+	if answer, err = t.read(ctx, text, &args); err != nil {
+		return t.failed(ctx, args.FilePath, err)
+	}
+	return answer, nil
+}
+
+func (t *readTool) read(ctx context.Context, text storedText, args *readArguments) (string, error) {
+	from, at, err := seek(ctx, text, &args.place)
 	if err != nil {
-		return t.unreadable(ctx)
+		return "", err
 	}
 	if at >= text.size() {
-		return t.behindEnd(from.line, text), nil
+		return t.behindEnd(from, text), nil
 	}
-	window, err := text.window(ctx, at, t.budget)
+	// No byte is shown as less than one, so a window of the size of a page is enough.
+	window, err := text.window(ctx, at, t.budget+utf8.UTFMax)
 	if err != nil {
-		return t.unreadable(ctx)
+		return "", err
 	}
 	lines := maxPageLines
 	if args.Limit > 0 {
 		lines = int(min(args.Limit, maxPageLines))
 	}
-	p := pageOf(window, at+int64(len(window)) >= text.size(), from, lines, t.budget-hintBytes)
+	p := pageOf(window, at+int64(len(window)) == text.size(), from, lines, t.budget)
 	return p.body + t.footer(text, from, p, args.ByteOffset != nil), nil
-}
-
-// seek finds the byte of a text at which a page begins. A byte offset that cuts a character goes back to its beginning; one
-// behind its line goes to the next.
-func seek(ctx context.Context, text storedText, line int64, byteOffset *looseInt) (position, int64, error) {
-	from := position{line: max(line, 1)}
-	start, err := text.lineStart(ctx, from.line)
-	if err != nil || byteOffset == nil || *byteOffset <= 0 {
-		return from, start, err
-	}
-	end, err := text.lineStart(ctx, from.line+1)
-	if err != nil {
-		return from, start, err
-	}
-	at := start + int64(*byteOffset)
-	if at >= end {
-		return position{line: from.line + 1}, end, nil
-	}
-	back := min(int64(utf8.UTFMax-1), at-start)
-	around, err := text.window(ctx, at-back, 2*utf8.UTFMax)
-	if err != nil {
-		return from, start, err
-	}
-	at -= back - int64(runeFloor(around, int(back)))
-	from.byte = at - start
-	return from, at, nil
 }
 
 // footer says what a page shows and what to ask for next.
@@ -142,12 +126,9 @@ func (t *readTool) footer(text storedText, from position, p page, always bool) s
 	if total := text.lines(); total >= 0 {
 		said += fmt.Sprintf(t.say(" of %d", "，共 %d 行"), total)
 	}
-	said += fmt.Sprintf(t.say(", %d bytes in all. ", "，%d 字节。"), text.size())
-	if p.escaped {
-		said += t.say(`\xNN is a byte that is not text. `, `\xNN 表示非文本字节。`)
-	}
+	said += fmt.Sprintf(t.say(", %d bytes in all. ", "，%d 字节。"), text.size()) + t.escapes(p.escaped)
 	if p.ended {
-		return said + t.say("End of result.]", "结果到此结束。]")
+		return said + t.goOn(nil, always)
 	}
-	return said + t.say("Next: ", "下一页：") + p.next.hint(always) + "]"
+	return said + t.goOn(&p.next, always)
 }

@@ -6,8 +6,6 @@ package toolresult
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -35,27 +33,34 @@ type SearchConfig struct {
 	PathPrefix string
 	// Language is that of the description and of the answers. Optional. Default English.
 	Language adk.Language
+	// Scope names the session of a call, as ReadConfig.Scope does. Optional. Default: all below PathPrefix can be searched.
+	Scope func(ctx context.Context) (string, error)
+	// OnError observes errors of the backend, as ReadConfig.OnError does. Optional.
+	OnError func(ctx context.Context, err error)
 }
 
 // NewSearchTool returns the tool with which a model searches in one stored result: file_path and pattern (RE2), offset (the
-// first line to search), byte_offset, context (lines around a match), limit (matches) and ignore_case. An answer shows
-// "12: text" for a line that matches and "12- text" for one around it, and ends with the arguments that search on. Its cost is linear in
-// the text. The tool is safe for concurrent use.
+// first line to search), byte_offset, context (lines around a match), limit (matches) and ignore_case.
+//
+// Patterns see one line at a time, without its line ending. An answer shows "12: text" for a line that matches, once however
+// often it does, and "12- text" for one around it; of a line over 500 bytes it shows some 600 around each match, with the
+// arguments that read on from there. A line may fill half of an answer. Every answer ends with the arguments for what it does
+// not show yet.
+//
+// A search costs one pass over the text. In a line over 1 MiB, matches longer than 4 KiB can be missed or be shown twice. The
+// tool is safe for concurrent use.
 func NewSearchTool(_ context.Context, cfg *SearchConfig) (tool.InvokableTool, error) {
 	if cfg == nil {
 		return nil, badConfig("SearchConfig", "nil", "a config with a Backend")
 	}
-	s, err := newShelf("SearchConfig", cfg.Backend, cfg.MaxTokens, cfg.PathPrefix, cfg.Language)
+	s, err := newShelf("SearchConfig", ReadConfig(*cfg))
 	if err != nil {
 		return nil, err
 	}
-	return &searchTool{s, nonEmpty(cfg.ToolName, defaultSearchToolName)}, nil
+	return &searchTool{s}, nil
 }
 
-type searchTool struct {
-	*shelf
-	name string
-}
+type searchTool struct{ *shelf }
 
 // Info implements tool.BaseTool.
 func (t *searchTool) Info(context.Context) (*schema.ToolInfo, error) {
@@ -65,7 +70,7 @@ func (t *searchTool) Info(context.Context) (*schema.ToolInfo, error) {
 	pattern := param(schema.String, "Regular expression (RE2), matched line by line.", "正则表达式（RE2），逐行匹配。")
 	pattern.Required = true
 	return &schema.ToolInfo{
-		Name: t.name,
+		Name: nonEmpty(t.ToolName, defaultSearchToolName),
 		Desc: t.say(
 			"Searches in a stored tool result. Every answer ends with the arguments that search on.",
 			"在已保存的工具结果中搜索。每次回答末尾给出继续搜索所需的参数。"),
@@ -82,67 +87,74 @@ func (t *searchTool) Info(context.Context) (*schema.ToolInfo, error) {
 }
 
 type searchArguments struct {
-	FilePath   string    `json:"file_path"`
+	place
 	Pattern    string    `json:"pattern"`
 	IgnoreCase looseBool `json:"ignore_case"`
 	Context    looseInt  `json:"context"`
 	Limit      looseInt  `json:"limit"`
-	Offset     looseInt  `json:"offset"`
-	ByteOffset *looseInt `json:"byte_offset"`
 }
 
 // InvokableRun implements tool.InvokableTool.
 func (t *searchTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	var args searchArguments
-	if complaint := t.parse(arguments, &args); complaint != "" {
-		return complaint, nil
+	if answer := t.parse(arguments, &args); answer != "" {
+		return answer, nil
 	}
-	pattern, complaint := t.compile(&args)
-	if complaint != "" {
-		return complaint, nil
+	pattern, answer := t.compile(&args)
+	if answer != "" {
+		return answer, nil
 	}
-	text, complaint, err := t.open(ctx, args.FilePath)
-	if err != nil || text == nil {
-		return complaint, err
+	text, answer, err := t.open(ctx, args.FilePath)
+	if text == nil {
+		return answer, err
 	}
-	from, at, err := seek(ctx, text, int64(args.Offset), args.ByteOffset)
-	if err != nil {
-		return t.unreadable(ctx)
+	if answer, err = t.search(ctx, text, pattern, &args); err != nil {
+		return t.failed(ctx, args.FilePath, err)
 	}
-	if at >= text.size() {
-		return t.behindEnd(from.line, text), nil
-	}
-	h := newHits(pattern, t.budget-hintBytes, &args)
-	if err := h.search(ctx, text, from, at); err != nil {
-		return t.unreadable(ctx)
-	}
-	return h.shown.String() + t.footer(text, from, h, args.ByteOffset != nil), nil
+	return answer, nil
 }
 
-func (t *searchTool) compile(args *searchArguments) (*regexp.Regexp, string) {
+func (t *searchTool) compile(args *searchArguments) (searchPattern, string) {
+	if args.Pattern == "" || len(args.Pattern) > maxPatternBytes {
+		return searchPattern{}, fmt.Sprintf(t.say("Give a pattern of 1 to %d bytes.", "请提供 1 到 %d 字节的 pattern。"), maxPatternBytes)
+	}
 	expression := args.Pattern
 	if args.IgnoreCase {
 		expression = "(?i)" + expression
 	}
-	if args.Pattern == "" || len(args.Pattern) > maxPatternBytes {
-		return nil, fmt.Sprintf(t.say("Give a pattern of 1 to %d bytes.", "请提供 1 到 %d 字节的 pattern。"), maxPatternBytes)
-	}
-	pattern, err := regexp.Compile(expression)
+	pattern, err := compilePattern(expression)
 	if err != nil {
-		return nil, fmt.Sprintf(t.say(
+		return pattern, fmt.Sprintf(t.say(
 			`The pattern is not valid RE2 (%s). Use a simpler one, or put a backslash before each of \.+*?()|[]{}^$ to search for it literally.`,
-			`pattern 不是有效的 RE2 表达式（%s）。请使用更简单的表达式，或在 \.+*?()|[]{}^$ 每个字符前加反斜杠以按字面搜索。`), brief(err.Error()))
+			`pattern 不是有效的 RE2 表达式（%s）。请使用更简单的表达式，或在 \.+*?()|[]{}^$ 每个字符前加反斜杠以按字面搜索。`), t.brief(err.Error()))
 	}
 	return pattern, ""
 }
 
+func (t *searchTool) search(ctx context.Context, text storedText, pattern searchPattern, args *searchArguments) (string, error) {
+	from, at, err := seek(ctx, text, &args.place)
+	if err != nil {
+		return "", err
+	}
+	if at >= text.size() {
+		return t.behindEnd(from, text), nil
+	}
+	h := newHits(pattern, t.budget, args, from)
+	if err := h.search(ctx, text, from, at); err != nil {
+		return "", err
+	}
+	return h.shown.String() + t.footer(text, from, h, args.ByteOffset != nil), nil
+}
+
+// footer says how much was found and what to ask for next.
 func (t *searchTool) footer(text storedText, from position, h *hits, always bool) string {
-	said := fmt.Sprintf(t.say("[%d matches from line %d on", "[从第 %[2]d 行起有 %[1]d 处匹配"), h.found, from.line)
+	said := fmt.Sprintf(t.say("[Matches from line %d", "[从第 %d 行"), from.line)
 	if total := text.lines(); total >= 0 {
-		said += fmt.Sprintf(t.say(" of %d", "，共 %d 行"), total)
+		said += fmt.Sprintf(t.say(" of %d", "（共 %d 行）"), total)
 	}
-	if h.next == nil {
-		return said + t.say(". End of result.]", "。结果到此结束。]")
+	said += fmt.Sprintf(t.say(" on: %d", "起的匹配数：%d"), h.found)
+	if h.next != nil {
+		said += fmt.Sprintf(t.say(" so far, more in line %d", "，第 %d 行还有更多"), h.next.line)
 	}
-	return said + t.say(" so far. Next: ", "，尚未结束。下一步：") + h.next.hint(always || strings.Contains(h.shown.String(), "byte_offset=")) + "]"
+	return said + t.say(". ", "。") + t.escapes(h.odd) + t.goOn(h.next, always)
 }

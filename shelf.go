@@ -5,139 +5,175 @@ package toolresult
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
+	"io/fs"
 	"math"
 	"path"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 )
 
 const (
 	defaultPageTokens = 5_000
 	minPageTokens     = 100 // room for the hints and some text
-	hintBytes         = 180 // kept free for the last line of a page
+	footerBytes       = 220 // kept free for the last line of an answer, at its longest
 )
 
 type shelf struct {
-	backend Reader
-	prefix  string
-	budget  int // bytes of a page, hints included
-	lang    adk.Language
+	ReadConfig     // of either tool; defaults filled in
+	budget     int // bytes of an answer without its last line
 }
 
-func newShelf(config string, backend Reader, maxTokens int, prefix string, lang adk.Language) (*shelf, error) {
-	if backend == nil {
+func newShelf(config string, cfg ReadConfig) (*shelf, error) {
+	if cfg.Backend == nil {
 		return nil, badConfig(config+".Backend", "nil", "a Reader")
 	}
-	if maxTokens == 0 {
-		maxTokens = defaultPageTokens
+	if cfg.MaxTokens == 0 {
+		cfg.MaxTokens = defaultPageTokens
 	}
-	if maxTokens < minPageTokens || maxTokens > math.MaxInt/4 {
-		return nil, badConfig(config+".MaxTokens", maxTokens, fmt.Sprintf("0 (the default, %d), or %d or more", defaultPageTokens, minPageTokens))
+	if cfg.MaxTokens < minPageTokens || cfg.MaxTokens > math.MaxInt/4 {
+		return nil, badConfig(config+".MaxTokens", cfg.MaxTokens,
+			fmt.Sprintf("0 (the default, %d), or %d to %d", defaultPageTokens, minPageTokens, math.MaxInt/4))
 	}
-	clean, err := cleanPrefix(config+".PathPrefix", prefix)
-	if err != nil {
+	var err error
+	if cfg.PathPrefix, err = cleanPrefix(config+".PathPrefix", cfg.PathPrefix); err != nil {
 		return nil, err
 	}
-	return &shelf{backend, clean, maxTokens * 4, lang}, checkLanguage(config+".Language", lang)
+	return &shelf{cfg, cfg.MaxTokens*4 - footerBytes}, checkLanguage(config+".Language", cfg.Language)
 }
 
-func (s *shelf) say(english, chinese string) string { return inLanguage(s.lang, english, chinese) }
+func (s *shelf) say(english, chinese string) string { return inLanguage(s.Language, english, chinese) }
 
 func (s *shelf) pathParam() *schema.ParameterInfo {
 	return &schema.ParameterInfo{Type: schema.String, Required: true, Desc: s.say(
 		"Path of the stored result, as the notice names it.", "已保存结果的路径，即提示中给出的路径。")}
 }
 
-// parse reads a tool's arguments and returns a complaint where they cannot be read.
-func (s *shelf) parse(arguments string, args any) (complaint string) {
-	if strings.TrimSpace(arguments) == "" {
-		arguments = "{}"
+// open finds the result that a model asks for, or answers why it cannot be had. A path may come as the notice shows it,
+// escaped.
+func (s *shelf) open(ctx context.Context, asked string) (text storedText, answer string, err error) {
+	folder, err := s.folder(ctx)
+	if err != nil {
+		return nil, "", err
 	}
-	if err := json.Unmarshal([]byte(arguments), args); err != nil {
-		return fmt.Sprintf(s.say(
-			"The arguments could not be read (%s). Give one JSON object, for example {\"file_path\": \"%s/call_1\"}.",
-			"无法解析参数（%s）。请提供一个 JSON 对象，例如 {\"file_path\": \"%s/call_1\"}。"), brief(err.Error()), s.prefix)
-	}
-	return ""
-}
-
-// open finds the result that a model asks for, or says why it cannot be had. A path may come as the notice shows it, escaped.
-func (s *shelf) open(ctx context.Context, asked string) (text storedText, complaint string, err error) {
-	asked = strings.TrimSpace(asked)
-	for _, at := range []string{asked, html.UnescapeString(asked)} {
-		if !strings.HasPrefix(at, s.prefix+"/") || path.Clean(at) != at {
+	answer = s.refused(asked, folder)
+	for _, at := range spellings(strings.TrimSpace(asked)) {
+		if !strings.HasPrefix(at, folder+"/") || path.Clean(at) != at {
 			continue
 		}
-		if text, err = openStored(ctx, s.backend, at); text != nil || err != nil {
-			return text, "", err
+		if text, err = openStored(ctx, s.Backend, at); err == nil {
+			return text, "", nil
 		}
-		complaint = fmt.Sprintf(s.say(
+		if answer, err = s.failed(ctx, at, err); err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, answer, nil
+}
+
+func spellings(asked string) []string {
+	if plain := html.UnescapeString(asked); plain != asked {
+		return []string{asked, plain}
+	}
+	return []string{asked}
+}
+
+// folder is where the results lie that a call may see.
+func (s *shelf) folder(ctx context.Context) (string, error) {
+	if err := ctx.Err(); err != nil || s.Scope == nil {
+		return s.PathPrefix, err
+	}
+	return sessionFolder(ctx, s.PathPrefix, s.Scope)
+}
+
+func (s *shelf) refused(asked, folder string) string {
+	return fmt.Sprintf(s.say(
+		"\"%s\" cannot be read: stored results have paths that begin with %s/. Use the path as the notice names it.",
+		"无法读取 \"%s\"：已保存结果的路径以 %s/ 开头。请使用提示中给出的路径。"), s.brief(asked), s.brief(folder))
+}
+
+// failed answers for a result that could not be read, unless the run itself has ended. What the model cannot act on, the
+// application is told.
+func (s *shelf) failed(ctx context.Context, path string, err error) (string, error) {
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+		return fmt.Sprintf(s.say(
 			"There is no result under %s: it is not, or no longer, stored. If you need it, call the tool that returned it again.",
-			"%s 下没有结果：该结果不存在，或已不再保存。如有需要，请再次调用返回该结果的工具。"), brief(at))
+			"%s 下没有结果：该结果不存在，或已不再保存。如有需要，请再次调用返回该结果的工具。"), s.brief(path)), nil
 	}
-	if complaint == "" {
-		complaint = fmt.Sprintf(s.say(
-			"%s cannot be read: stored results have paths that begin with %s/. Use the path as the notice names it.",
-			"无法读取 %s：已保存结果的路径以 %s/ 开头。请使用提示中给出的路径。"), brief(strconv.Quote(asked)), s.prefix)
+	if s.OnError != nil {
+		s.OnError(ctx, fmt.Errorf("toolresult: read back %q: %w", path, err))
 	}
-	return nil, complaint, nil
+	return fmt.Sprintf(s.say(
+		"%s could not be read just now. Try again, or call the tool that returned it again.",
+		"暂时无法读取 %s。请重试，或再次调用返回该结果的工具。"), s.brief(path)), nil
 }
 
 // brief keeps what a model wrote from filling the answer to it.
-func brief(text string) string {
-	text = printable(text)
-	if size, _ := cutRunes(text, 200); size < len(text) {
-		return text[:size] + "…"
+func (s *shelf) brief(text string) string {
+	most := min(300, s.MaxTokens)
+	shown := printableID(text[:runeFloor(text, most)])
+	if cut := runeFloor(shown, most); cut < len(shown) || most < len(text) {
+		return shown[:cut] + "…"
 	}
-	return text
+	return shown
 }
 
-// behindEnd answers a request for lines that are not there.
-func (s *shelf) behindEnd(line int64, text storedText) string {
-	switch total := text.lines(); {
-	case text.size() == 0:
+// seek finds the byte of a text at which a page begins. A byte offset that cuts a character goes back to its beginning; one
+// behind its line goes to the next.
+func seek(ctx context.Context, text storedText, asked *place) (position, int64, error) {
+	from := position{line: max(int64(asked.Offset), 1)}
+	start, err := text.lineStart(ctx, from.line)
+	if err != nil || asked.ByteOffset == nil || *asked.ByteOffset <= 0 {
+		return from, start, err
+	}
+	end, err := text.lineStart(ctx, from.line+1)
+	if err != nil {
+		return from, start, err
+	}
+	from.byte = int64(*asked.ByteOffset)
+	switch at := start + from.byte; {
+	case at >= text.size():
+		return from, at, nil
+	case at >= end:
+		return position{line: from.line + 1}, end, nil
+	}
+	back := min(int64(utf8.UTFMax-1), from.byte)
+	around, err := text.window(ctx, start+from.byte-back, 2*utf8.UTFMax)
+	from.byte += int64(runeFloor(around, int(back))) - back
+	return from, start + from.byte, err
+}
+
+// behindEnd answers a request for what is not there.
+func (s *shelf) behindEnd(from position, text storedText) string {
+	if text.size() == 0 {
 		return s.say("[The result is empty.]", "[结果为空。]")
-	case total < 0:
-		return fmt.Sprintf(s.say("[Offset %d is behind the last line. Use a smaller offset.]", "[offset %d 超出最后一行，请使用更小的 offset。]"), line)
-	default:
-		return fmt.Sprintf(s.say("[Offset %d is behind the last line. Use an offset from 1 to %d.]",
-			"[offset %d 超出最后一行，请使用 1 到 %d 之间的 offset。]"), line, total)
 	}
+	said := fmt.Sprintf(s.say("[%s is behind the end. ", "[%s 超出结尾。"), from.hint(from.byte > 0))
+	if total := text.lines(); total >= 0 {
+		said += fmt.Sprintf(s.say("The result has %d lines. ", "结果共 %d 行。"), total)
+	}
+	return said + s.say("Use smaller values.]", "请使用更小的值。]")
 }
 
-// looseInt is a number as models write them: 12, 12.0 or "12". What is beyond any file is cut down.
-type looseInt int64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *looseInt) UnmarshalJSON(text []byte) error {
-	number := strings.TrimSpace(strings.Trim(string(text), `"`))
-	if number == "null" || number == "" {
-		return nil
+// escapes explains escapes where there are some.
+func (s *shelf) escapes(some bool) string {
+	if !some {
+		return ""
 	}
-	value, err := strconv.ParseFloat(number, 64)
-	if err != nil || math.IsNaN(value) {
-		return fmt.Errorf("%s is not a number", number)
-	}
-	*n = looseInt(min(max(value, -1<<53), 1<<53))
-	return nil
+	return s.say(`\xNN is a byte that is not text. `, `\xNN 表示非文本字节。`)
 }
 
-// looseBool is a truth value as models write them: true or "true".
-type looseBool bool
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (b *looseBool) UnmarshalJSON(text []byte) error {
-	*b = looseBool(strings.EqualFold(strings.Trim(string(text), `"`), "true"))
-	return nil
-}
-
-// unreadable answers where a stored result cannot be read just now, unless the run itself has ended.
-func (s *shelf) unreadable(ctx context.Context) (string, error) {
-	return s.say("The result could not be read just now. Try again.", "暂时无法读取该结果，请重试。"), ctx.Err()
+// goOn ends an answer with what to ask for next.
+func (s *shelf) goOn(next *position, always bool) string {
+	if next == nil {
+		return s.say("End of result.]", "结果到此结束。]")
+	}
+	return s.say("Next: ", "下一页：") + next.hint(always) + "]"
 }
