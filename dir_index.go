@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// dirBlock is the distance of two entries, in bytes of the file. Smaller blocks would make a page hardly cheaper, as a
+	// read of 64 KiB costs little more than the call itself, and the index larger.
 	dirBlock = 64 << 10
 	// dirIndexCost is what an entry takes beside its index: the description of the file, the list and the map.
 	dirIndexCost = 600
@@ -27,7 +29,8 @@ type dirIndex struct {
 	open     bool    // the last byte is not a newline
 }
 
-// indexText takes the next bytes of the file into the index.
+// indexText takes the next bytes of the file into the index, in pieces of any size: a whole result, what a stream brings, or
+// a block that is read again. It is the only look at the text that a write takes.
 func indexText[T string | []byte](x *dirIndex, text T) {
 	for len(text) > 0 {
 		n := min(len(text), int(dirBlock-x.size%dirBlock))
@@ -41,6 +44,7 @@ func indexText[T string | []byte](x *dirIndex, text T) {
 	}
 }
 
+// countNewlines spares a copy of the text: strings and bytes have the same fast count, under two names.
 func countNewlines[T string | []byte](text T) int {
 	switch text := any(text).(type) {
 	case string:
@@ -59,7 +63,8 @@ func (x *dirIndex) lines() int64 {
 	return x.newlines
 }
 
-// blockOf says which block has the nth newline, and how many newlines are before it.
+// blockOf says which block has the nth newline, and how many newlines are before it. Behind the last whole block there is
+// one more, which no entry stands for.
 func (x *dirIndex) blockOf(n int64) (no, before int64) {
 	i, _ := slices.BinarySearch(x.blocks, n)
 	if i > 0 {
@@ -68,6 +73,7 @@ func (x *dirIndex) blockOf(n int64) (no, before int64) {
 	return int64(i), before
 }
 
+// clone lets an index grow although another reader has it in its hands.
 func (x *dirIndex) clone() *dirIndex {
 	c := *x
 	c.blocks = slices.Clone(x.blocks)
@@ -75,7 +81,8 @@ func (x *dirIndex) clone() *dirIndex {
 }
 
 // dirIndexCache keeps the indexes of the files used last, each for one state of one file: the same identity, size and
-// time.
+// time. Another process may replace a file at any moment, so that what is remembered is believed only together with these
+// three, and never for its path alone.
 type dirIndexCache struct {
 	mu    sync.Mutex
 	limit int
@@ -97,7 +104,7 @@ func newDirIndexCache(limit int) *dirIndexCache {
 	return &dirIndexCache{limit: limit, byKey: map[string]*list.Element{}}
 }
 
-// get gives an empty index where none is known.
+// get gives an empty index where none is known for this state of the file. An old one is left for put to replace.
 func (c *dirIndexCache) get(key string, info fs.FileInfo) *dirIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +124,7 @@ func sameState(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// put keeps an index that is not changed any more.
+// put keeps an index that is not changed any more. One that is larger than all of the memory goes again at once.
 func (c *dirIndexCache) put(key string, info fs.FileInfo, index *dirIndex) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,6 +144,7 @@ func (c *dirIndexCache) drop(key string) {
 	c.remove(c.byKey[key])
 }
 
+// remove takes nil for nothing to remove. The caller holds mu.
 func (c *dirIndexCache) remove(element *list.Element) {
 	if element == nil {
 		return
@@ -146,6 +154,7 @@ func (c *dirIndexCache) remove(element *list.Element) {
 	c.used -= entry.cost()
 }
 
+// cost is in bytes, and not exact.
 func (e *dirIndexEntry) cost() int {
 	return dirIndexCost + len(e.key) + 8*cap(e.index.blocks)
 }

@@ -66,6 +66,7 @@ func (b *DirBackend) makeFolder(dir string) error {
 	return b.checkFolder(dir)
 }
 
+// checkFolder does not follow a link, and takes one for what it is: no folder.
 func (b *DirBackend) checkFolder(dir string) error {
 	info, err := b.root.Lstat(dir)
 	if err == nil && !info.IsDir() {

@@ -70,6 +70,8 @@ func (b *DirBackend) Stat(ctx context.Context, req *StatRequest) (*StoredFile, e
 	return b.describe(key, info), nil
 }
 
+// describe adds what is known of the lines, which is all or nothing: an index that does not reach the end cannot say how
+// many there are.
 func (b *DirBackend) describe(key string, info fs.FileInfo) *StoredFile {
 	lines := int64(-1)
 	if index := b.lines.get(key, info); index.size == info.Size() {
@@ -78,7 +80,8 @@ func (b *DirBackend) describe(key string, info fs.FileInfo) *StoredFile {
 	return &StoredFile{FilePath: "/" + key, Size: info.Size(), Lines: lines, ModTime: info.ModTime()}
 }
 
-// dirFile is a stored result, open for reading by one goroutine.
+// dirFile is a stored result, open for reading by one goroutine, for one call. Whatever happens to the path meanwhile, it is
+// the same file: a call never mixes two versions of a result.
 type dirFile struct {
 	*os.File
 	backend *DirBackend
@@ -89,7 +92,8 @@ type dirFile struct {
 	blockNo int64           // which block of the file is in it; -1: none
 }
 
-// openFile opens what lookUp has found. If that was replaced in between, by a new result or by a link, it looks again.
+// openFile opens what lookUp has found. If that was replaced in between, by a new result or by a link, it looks again: os.Root
+// would follow the link, and only the comparison of what was found with what was opened shows that it did.
 func (b *DirBackend) openFile(ctx context.Context, virtual string) (*dirFile, error) {
 	for range dirRetries {
 		key, info, err := b.lookUp(virtual)
@@ -116,12 +120,14 @@ func (b *DirBackend) openFile(ctx context.Context, virtual string) (*dirFile, er
 	return nil, errDirChanged
 }
 
+// Close gives back the borrowed block too.
 func (f *dirFile) Close() error {
 	f.backend.blocks.Put(f.block)
 	return f.File.Close()
 }
 
-// pageOf reads lines. A limit below 1 is none.
+// pageOf reads lines. A limit below 1 is none. The newline of the last line goes only where another line follows the page:
+// that is how Eino's own backends do it, and a tool that adds up pages counts on it.
 func (f *dirFile) pageOf(line, limit int64) (string, error) {
 	start, found, err := f.behindNewline(line - 1)
 	if err != nil || !found {
@@ -140,7 +146,7 @@ func (f *dirFile) pageOf(line, limit int64) (string, error) {
 	return f.text(start, end-start)
 }
 
-// text reads bytes. The result is allocated once, at its size.
+// text reads bytes. The result is allocated once, at its size, and the block serves as the buffer between.
 func (f *dirFile) text(offset, length int64) (string, error) {
 	length = min(length, f.info.Size()-offset)
 	if length <= 0 {
@@ -166,7 +172,8 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// behindNewline finds the byte behind the nth newline, or the end of the file where there are fewer.
+// behindNewline finds the byte behind the nth newline, or the end of the file where there are fewer. Line n+1 begins there.
+// The index leads to the block, and the rest is a search of 64 KiB at the most.
 func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
 	if n == 0 {
 		return 0, true, nil
@@ -190,7 +197,9 @@ func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
 	return no*dirBlock + int64(at) + 1, true, nil
 }
 
-// indexTo gives an index that reaches to the nth newline at least. What it had to read it leaves to the next call.
+// indexTo gives an index that reaches to the nth newline at least. What it had to read it leaves to the next call, so that
+// paging through a file that another process has written reads it once. It reads no further than asked: the first page of
+// a large file is cheap without any index.
 func (f *dirFile) indexTo(n int64) (*dirIndex, error) {
 	known := f.backend.lines.get(f.key, f.info)
 	if known.newlines >= n || known.size >= f.info.Size() {
@@ -211,7 +220,8 @@ func (f *dirFile) indexTo(n int64) (*dirIndex, error) {
 	return index, nil
 }
 
-// readBlock reads one block. Two lines of a page are mostly in the same one.
+// readBlock reads one block, unless it is there already: the first and the last line of a page are mostly in the same one.
+// A file is never cut while it is one of ours, so less than expected means that somebody else is at work here.
 func (f *dirFile) readBlock(no int64) ([]byte, error) {
 	block := f.block[:min(dirBlock, f.info.Size()-no*dirBlock)]
 	if f.blockNo == no {
@@ -229,6 +239,7 @@ func (f *dirFile) readBlock(no int64) ([]byte, error) {
 	return block, nil
 }
 
+// nthNewline gives -1 where there are fewer.
 func nthNewline(text []byte, n int64) int {
 	for at := 0; ; {
 		next := bytes.IndexByte(text[at:], '\n')

@@ -248,6 +248,34 @@ func TestDirUploadEndsOnce(t *testing.T) {
 	require.Empty(t, dirRead(t, b, "/u"))
 }
 
+// An upload whose path is taken is still there, for another path or for nothing.
+func TestDirCommitAs(t *testing.T) {
+	dir := t.TempDir()
+	b := openDir(t, dir)
+	dirWrite(t, b, "/taken", "the first")
+	begin := func() toolresult.Upload {
+		upload, err := b.Create(t.Context(), &toolresult.CreateRequest{FilePath: "/taken"})
+		require.NoError(t, err)
+		_, err = io.WriteString(upload, "the second")
+		require.NoError(t, err)
+		require.ErrorIs(t, upload.Commit(), fs.ErrExist)
+		require.Len(t, unfinished(t, dir), 1, "it is not thrown away")
+		return upload
+	}
+	upload := begin()
+	_, err := io.WriteString(upload, "more")
+	require.ErrorIs(t, err, fs.ErrClosed, "it is finished, and only lacks a name")
+	require.ErrorIs(t, upload.(toolresult.Renamer).CommitAs("/../x"), fs.ErrInvalid)
+	require.ErrorIs(t, upload.(toolresult.Renamer).CommitAs("/taken/"), fs.ErrExist)
+	require.NoError(t, upload.(toolresult.Renamer).CommitAs("/free"))
+	require.Equal(t, "the second", dirRead(t, b, "/free"))
+	require.Empty(t, unfinished(t, dir))
+	require.ErrorIs(t, upload.(toolresult.Renamer).CommitAs("/again"), fs.ErrClosed, "one result has one name")
+	require.NoError(t, begin().Abort())
+	require.Empty(t, unfinished(t, dir))
+	require.Equal(t, "the first", dirRead(t, b, "/taken"))
+}
+
 // A writer replaces a result again and again. Each read must give one version of it, and each page lines of one.
 func TestDirTornReads(t *testing.T) {
 	b := openDir(t, t.TempDir())

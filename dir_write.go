@@ -38,6 +38,7 @@ func (b *DirBackend) WriteNew(ctx context.Context, req *WriteRequest) error {
 	return dirError("write", req.FilePath, b.store(ctx, req, b.link))
 }
 
+// store is an upload of one piece, without a buffer: a large text goes from where it is straight into the file.
 func (b *DirBackend) store(ctx context.Context, req *WriteRequest, place func(temp, key string) error) error {
 	upload, err := b.begin(ctx, req.FilePath)
 	if err != nil {
@@ -80,11 +81,14 @@ type dirUpload struct {
 	ended   bool
 }
 
+// stringWriter is what *os.File and *bufio.Writer have in common. Both take a string without a copy.
 type stringWriter interface {
 	io.Writer
 	io.StringWriter
 }
 
+// begin opens a new file in the hidden folder. That its name is random and O_EXCL given leaves nobody a chance to plant
+// something there first.
 func (b *DirBackend) begin(ctx context.Context, virtual string) (*dirUpload, error) {
 	key, err := dirKey(virtual)
 	if err == nil {
@@ -115,6 +119,8 @@ func (u *dirUpload) WriteString(s string) (int, error) {
 	return n, dirError("write", u.virtual, err)
 }
 
+// putText writes in chunks, and looks at the context before each. The first failure stays: a result with a hole in it must
+// not be committed, even if later writes would succeed.
 func putText[T string | []byte](u *dirUpload, text T, write func(T) (int, error)) (n int, err error) {
 	if u.ended || u.info != nil {
 		return 0, fs.ErrClosed
@@ -193,7 +199,8 @@ func (u *dirUpload) end(place func(temp, key string) error) error {
 	return u.backend.syncFolders(u.key)
 }
 
-// finish brings all of the result into the file, and asks for its identity last, when nothing changes its time any more.
+// finish brings all of the result into the file, and asks for its identity last, when nothing changes its time any more. A
+// file gets another name without getting another time or identity, so that the index stays valid.
 func (u *dirUpload) finish() (fs.FileInfo, error) {
 	if u.err != nil {
 		return nil, u.err
@@ -212,7 +219,7 @@ func (u *dirUpload) finish() (fs.FileInfo, error) {
 }
 
 // publish gives a finished file its name. Beside it the last file of the same folder may be deleted, and the folder
-// with it.
+// with it: then the folder is made again. Where the temporary file itself has gone the attempts end soon.
 func (b *DirBackend) publish(key string, place func() error) (err error) {
 	for range dirRetries {
 		if err = b.makeParents(key); err == nil {
@@ -225,6 +232,8 @@ func (b *DirBackend) publish(key string, place func() error) (err error) {
 	return err
 }
 
+// replace is a rename, which takes the place of whatever has the name, a link or a pipe included, and follows nothing. A
+// folder it leaves alone.
 func (b *DirBackend) replace(temp, key string) error {
 	err := b.root.Rename(temp, key)
 	if errors.Is(err, fs.ErrExist) {

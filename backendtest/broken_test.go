@@ -34,6 +34,7 @@ var broken = []struct {
 	{"upload is visible", "Creator", func(b *toolresult.DirBackend) toolresult.Backend { return uploads{b, visible} }},
 	{"abort commits", "Creator", func(b *toolresult.DirBackend) toolresult.Backend { return uploads{b, abortCommits} }},
 	{"upload keeps pieces", "Creator", func(b *toolresult.DirBackend) toolresult.Backend { return uploads{b, keepsPieces} }},
+	{"another name replaces", "Creator", func(b *toolresult.DirBackend) toolresult.Backend { return uploads{b, renameReplaces} }},
 	{"commit needs the context", "Creator", func(b *toolresult.DirBackend) toolresult.Backend { return uploads{b, needsContext} }},
 	{"a range behind the end is an error", "RangeReader", func(b *toolresult.DirBackend) toolresult.Backend { return strictRange{b} }},
 	{"lines count from 0", "LineFinder", func(b *toolresult.DirBackend) toolresult.Backend { return linesFrom0{b} }},
@@ -165,6 +166,7 @@ const (
 	abortCommits
 	keepsPieces
 	needsContext
+	renameReplaces
 )
 
 // uploads holds uploads in memory, and does one thing wrong.
@@ -174,7 +176,17 @@ type uploads struct {
 }
 
 func (b uploads) Create(ctx context.Context, req *toolresult.CreateRequest) (toolresult.Upload, error) {
+	if b.fault == renameReplaces {
+		return renaming{&upload{b: b, ctx: ctx, path: req.FilePath}}, nil
+	}
 	return &upload{b: b, ctx: ctx, path: req.FilePath}, nil
+}
+
+type renaming struct{ *upload }
+
+func (u renaming) CommitAs(path string) error {
+	u.path = path
+	return u.b.Write(context.Background(), u.request())
 }
 
 type upload struct {

@@ -4,7 +4,6 @@ package backendtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -101,30 +100,69 @@ func testCreator(t *testing.T, open func(t *testing.T) store[toolresult.Creator]
 		}
 		holdsNothing(t, b.Backend, path, "an aborted upload leaves nothing")
 	})
-	t.Run("leaves what is there", func(t *testing.T) {
-		b := open(t)
-		u := create(t, b, ctx(t))
-		feed(t, u, contentOf(1))
-		b.write(t, path, "the first")
-		wantError(t, u.Commit(), fs.ErrExist, "Commit over a file")
-		holds(t, b.Backend, path, "the first", "Commit must not replace")
-	})
-	t.Run("has one winner", func(t *testing.T) {
-		b := open(t)
-		winner := race(t, func(i int) error {
-			u, err := b.can.Create(ctx(t), &toolresult.CreateRequest{FilePath: path})
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(u, contentOf(i))
-			if err != nil {
-				return errors.Join(err, u.Abort())
-			}
-			return u.Commit()
-		})
-		holds(t, b.Backend, path, contentOf(winner), "who is told that he has written must have written")
-	})
+	t.Run("leaves what is there", func(t *testing.T) { testCommitTaken(t, open(t)) })
+	t.Run("takes another name", func(t *testing.T) { testRenamer(t, open(t)) })
+	t.Run("has one winner", func(t *testing.T) { testUploadRace(t, open(t)) })
 	t.Run("ends without its context", func(t *testing.T) { testUploadWithoutContext(t, open) })
+}
+
+func testCommitTaken(t *testing.T, b store[toolresult.Creator]) {
+	u := create(t, b, ctx(t))
+	feed(t, u, contentOf(1))
+	b.write(t, path, "the first")
+	wantError(t, u.Commit(), fs.ErrExist, "Commit over a file")
+	holds(t, b.Backend, path, "the first", "Commit must not replace")
+	_ = u.Abort() // it may follow, and has nothing to do unless the upload is a Renamer
+	holds(t, b.Backend, path, "the first", "Abort must not delete what it has not made")
+}
+
+// testRenamer has three results for one path: the second finds another, and the third finds that taken too.
+func testRenamer(t *testing.T, b store[toolresult.Creator]) {
+	second, third := create(t, b, ctx(t)), create(t, b, ctx(t))
+	feed(t, second, contentOf(2))
+	feed(t, third, contentOf(3))
+	b.write(t, path, "the first")
+	for _, u := range []toolresult.Upload{second, third} {
+		wantError(t, u.Commit(), fs.ErrExist, "Commit over a file")
+		if renamer, ok := u.(toolresult.Renamer); ok {
+			testCommitAs(t, renamer, u == second)
+			holds(t, b.Backend, otherPath, contentOf(2), "it is the second that was stored there")
+		} else {
+			t.Logf("%T is no Renamer, which it need not be", u)
+		}
+	}
+	_ = third.Abort()
+	holds(t, b.Backend, path, "the first", "Commit must not replace")
+}
+
+const otherPath = "/large_tool_result/another"
+
+func testCommitAs(t *testing.T, renamer toolresult.Renamer, isFree bool) {
+	t.Helper()
+	err := renamer.CommitAs(otherPath)
+	if !isFree {
+		wantError(t, err, fs.ErrExist, "CommitAs a path that is taken")
+	} else if err != nil {
+		t.Errorf("CommitAs a path that is free: %v", err)
+	}
+}
+
+func testUploadRace(t *testing.T, b store[toolresult.Creator]) {
+	winner := race(t, func(i int) error {
+		u, err := b.can.Create(ctx(t), &toolresult.CreateRequest{FilePath: path})
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(u, contentOf(i))
+		if err == nil {
+			err = u.Commit()
+		}
+		if err != nil {
+			_ = u.Abort()
+		}
+		return err
+	})
+	holds(t, b.Backend, path, contentOf(winner), "who is told that he has written must have written")
 }
 
 func testUploadWithoutContext(t *testing.T, open func(t *testing.T) store[toolresult.Creator]) {
@@ -202,36 +240,22 @@ func testDeleter(t *testing.T, open func(t *testing.T) store[toolresult.Deleter]
 	})
 }
 
+var listed = []string{"/a/1", "/a/2", "/a/b/c/3", "/ab/4", "/z"}
+
 func testLister(t *testing.T, open func(t *testing.T) store[toolresult.Lister]) {
-	paths := []string{"/a/1", "/a/2", "/a/b/c/3", "/ab/4", "/z"}
 	for _, c := range []struct {
 		prefix string
 		want   []string
 		reason string
 	}{
-		{"", paths, "no prefix: everything"},
-		{"/", paths, "the root: everything"},
+		{"", listed, "no prefix: everything"},
+		{"/", listed, "the root: everything"},
 		{"/a", []string{"/a/1", "/a/2", "/a/b/c/3"}, "a prefix is a folder, and not the beginning of a name"},
 		{"/a/", []string{"/a/1", "/a/2", "/a/b/c/3"}, "a slash at the end changes nothing"},
 		{"/a/b", []string{"/a/b/c/3"}, "folders below folders"},
 		{"/none", nil, "an unknown folder is empty, and no error"},
 	} {
-		t.Run("prefix "+c.prefix, func(t *testing.T) {
-			b := open(t)
-			before := time.Now()
-			for _, path := range paths {
-				b.write(t, path, "of "+path)
-			}
-			got := list(t, b.can, c.prefix)
-			for path, file := range got {
-				described := *file
-				described.Size = int64(len("of " + path)) // in a list it may be what the file takes in the store
-				testDescription(t, &described, path, "of "+path, before)
-			}
-			if !slices.Equal(sorted(got), c.want) {
-				t.Errorf("List(%q) gives %v; want %v: %s", c.prefix, sorted(got), c.want, c.reason)
-			}
-		})
+		t.Run("prefix "+c.prefix, func(t *testing.T) { testList(t, open(t), c.prefix, c.want, c.reason) })
 	}
 	t.Run("stops", func(t *testing.T) {
 		b := open(t)
@@ -245,6 +269,22 @@ func testLister(t *testing.T, open func(t *testing.T) store[toolresult.Lister]) 
 			break // a range over a function panics if that goes on
 		}
 	})
+}
+
+func testList(t *testing.T, b store[toolresult.Lister], prefix string, want []string, reason string) {
+	before := time.Now()
+	for _, path := range listed {
+		b.write(t, path, "of "+path)
+	}
+	got := list(t, b.can, prefix)
+	for path, file := range got {
+		described := *file
+		described.Size = int64(len("of " + path)) // in a list it may be what the file takes in the store
+		testDescription(t, &described, path, "of "+path, before)
+	}
+	if !slices.Equal(sorted(got), want) {
+		t.Errorf("List(%q) gives %v; want %v: %s", prefix, sorted(got), want, reason)
+	}
 }
 
 func list(t *testing.T, lister toolresult.Lister, prefix string) map[string]*toolresult.StoredFile {
