@@ -349,80 +349,9 @@ func (o *offloader) path(ctx context.Context, input *compose.ToolInput, text str
 	return own, checkPath(own)
 }
 
-// fail does with a result that cannot be stored what the policy says. The error is wrapped here and nowhere else.
-func (o *offloader) fail(ctx context.Context, input *compose.ToolInput, text string, limit int, f failure) (verdict, error) {
-	err := f.wrap(input.CallID)
-	o.report(ctx, input, OffloadEvent{Path: f.path, Bytes: int64(len(text)), Lines: countLines(text), Err: err})
-	switch o.cfg.OnFailure {
-	case PassThrough:
-		return verdict{text: text}, nil
-	case TruncateInline:
-		return verdict{text: o.truncate(ctx, input, text, limit, f.stage)}, nil
-	}
-	return verdict{}, err
-}
-
-// truncate finds an excerpt within the limit and below the original by keeping less and less.
-func (o *offloader) truncate(ctx context.Context, input *compose.ToolInput, text string, limit int, s stage) string {
-	if o.fits(ctx, input, text, limit) {
-		return text // only a counter that failed for the whole text comes here
-	}
-	for budget := 4 * min(limit, len(text)); budget > 0; budget = budget * 7 / 8 {
-		short := excerpt(text, budget, s.reason(o.cfg.Language), o.cfg.Language)
-		if len(short) < len(text) && o.fits(ctx, input, short, limit) {
-			return short
-		}
-	}
-	return text
-}
-
-// fits falls back on the default count where the counter fails: an excerpt is needed just then.
-func (o *offloader) fits(ctx context.Context, input *compose.ToolInput, text string, limit int) bool {
-	size, err := o.size.exceeds(ctx, input, text, limit)
-	if err != nil {
-		return EstimateTokens(text) <= limit
-	}
-	return !size.over
-}
-
 func (o *offloader) report(ctx context.Context, input *compose.ToolInput, event OffloadEvent) {
 	if o.cfg.OnOffload != nil {
 		event.ToolName, event.CallID = input.Name, input.CallID
 		o.cfg.OnOffload(ctx, event)
 	}
-}
-
-// failure is an error on the way into the backend.
-type failure struct {
-	stage stage
-	path  string // empty before there is one
-	err   error
-}
-
-func (f failure) wrap(callID string) error {
-	if f.path == "" {
-		return fmt.Errorf("toolresult: %s the result of call %q: %w", f.stage.verb(), callID, f.err)
-	}
-	return fmt.Errorf("toolresult: %s the result of call %q in %q: %w", f.stage.verb(), callID, f.path, f.err)
-}
-
-// stage is how far a result came.
-type stage int
-
-const (
-	counting stage = iota
-	sampling
-	naming
-	storing
-)
-
-func (s stage) verb() string {
-	return [...]string{"count", "sample", "name a file for", "store"}[s]
-}
-
-// reason is the word that an excerpt gives the model. It says nothing of the error itself, which may name hosts and keys.
-func (s stage) reason(lang adk.Language) string {
-	english := [...]string{"counting failed", "sampling failed", "naming failed", "writing failed"}
-	chinese := [...]string{"计数失败", "采样失败", "命名失败", "写入失败"}
-	return inLanguage(lang, english[s], chinese[s])
 }
