@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolresult/toolresult"
 	"github.com/eino-toolresult/toolresult/internal/provider"
+	"github.com/eino-toolresult/toolresult/tokenest"
 )
 
 const (
@@ -56,8 +57,12 @@ func newAgent(ctx context.Context, chat model.ToolCallingChatModel, tools []tool
 	if err != nil {
 		return nil, err
 	}
+	counter, err := toolresult.NewTokenCounter(ctx, &toolresult.TokenCounterConfig{Text: tokenest.Generic()})
+	if err != nil {
+		return nil, err
+	}
 	compaction, err := toolresult.NewCompactionHook(ctx, &toolresult.CompactionConfig{
-		ContextWindow: window, Tools: schemas, OnCompaction: seen.compacted, OnError: seen.failed,
+		ContextWindow: window, TokenCounter: counter, Tools: schemas, OnCompaction: seen.compacted, OnError: seen.failed,
 	})
 	if err != nil {
 		return nil, err

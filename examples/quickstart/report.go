@@ -19,6 +19,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolresult/toolresult"
+	"github.com/eino-toolresult/toolresult/tokenest"
 )
 
 // record is what was seen of a run. Tools run in parallel, so it is guarded.
@@ -40,11 +41,11 @@ type request struct {
 }
 
 func newRecord(ctx context.Context) (*record, error) {
-	counter, err := toolresult.NewTokenCounter(ctx, nil)
+	counter, err := toolresult.NewTokenCounter(ctx, &toolresult.TokenCounterConfig{Text: tokenest.O200K()})
 	return &record{counter: counter, whole: map[string]string{}, stored: map[string]toolresult.OffloadEvent{}}, err
 }
 
-// count is how the provider counts a request.
+// count is how the provider counts a request, which the agent's own counter need not know.
 func (r *record) count(messages []*schema.Message, tools []*schema.ToolInfo) int {
 	tokens, err := r.counter.CountTokens(context.Background(), messages, tools)
 	r.mu.Lock()
@@ -98,9 +99,9 @@ func (r *record) without(q request) int {
 		if msg.Role != schema.Tool {
 			continue
 		}
-		tokens -= toolresult.EstimateTokens(msg.Content)
+		tokens -= tokenest.O200K().Estimate(msg.Content)
 		if !isPage(msg) {
-			tokens += toolresult.EstimateTokens(r.whole[msg.ToolCallID])
+			tokens += tokenest.O200K().Estimate(r.whole[msg.ToolCallID])
 		}
 	}
 	return tokens
