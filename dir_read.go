@@ -109,7 +109,8 @@ func (b *DirBackend) openFile(ctx context.Context, virtual string) (*dirFile, er
 			return nil, err
 		}
 		opened, err := file.Stat()
-		if err == nil && os.SameFile(info, opened) {
+		// A pipe may have got the very inode that the file had.
+		if err == nil && opened.Mode().IsRegular() && os.SameFile(info, opened) {
 			block := b.blocks.Get().(*[dirBlock]byte)
 			return &dirFile{File: file, backend: b, ctx: ctx, key: key, info: opened, block: block, blockNo: -1}, nil
 		}

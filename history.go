@@ -35,14 +35,15 @@ func olderResults(h history, keepSteps int) []toolResult {
 // first such call. Steps that were interrupted leave calls open for good; a result without any call belongs where it stands.
 type pairing struct {
 	steps    int
+	newest   openCall              // not in open yet: most often the next result answers it, and the map is never needed
 	open     map[string][]openCall // by ID; the one to be answered next is the last
 	results  []toolResult
 	answered int // results that an answer of the model stands behind
 }
 
 type openCall struct {
-	step int
-	tool string
+	step     int // 0: none
+	id, tool string
 }
 
 // answer notes an answer of the model. With calls it is a step.
@@ -54,10 +55,13 @@ func (p *pairing) answer(calls int) {
 }
 
 func (p *pairing) call(id, tool string) {
-	if p.open == nil {
-		p.open = make(map[string][]openCall)
+	if p.newest.step > 0 {
+		if p.open == nil {
+			p.open = make(map[string][]openCall)
+		}
+		p.open[p.newest.id] = append(p.open[p.newest.id], p.newest)
 	}
-	p.open[id] = append(p.open[id], openCall{p.steps, tool})
+	p.newest = openCall{p.steps, id, tool}
 }
 
 // result notes a result. The name in its message, where there is one, comes before that of the call.
@@ -71,6 +75,10 @@ func (p *pairing) result(index int, id, tool string) {
 
 // take closes the call that a result with this ID answers.
 func (p *pairing) take(id string) (openCall, bool) {
+	if c := p.newest; c.step > 0 && c.id == id {
+		p.newest.step = 0
+		return c, true
+	}
 	open := p.open[id]
 	if len(open) == 0 {
 		return openCall{}, false
