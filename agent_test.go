@@ -263,3 +263,32 @@ func TestADKAgentIsInterruptedAndResumed(t *testing.T) {
 		})
 	}
 }
+
+// The stream of a tool may outlive the run of its graph: a react agent hands it to the caller as its answer.
+func TestStreamOutlivesItsGraph(t *testing.T) {
+	src, writer := schema.Pipe[string](0)
+	model := provider.New(func(int, []*schema.Message) (*schema.Message, error) {
+		return schema.AssistantMessage("", []schema.ToolCall{toolCall("call_0", "answer")}), nil
+	}, 0, fourBytes)
+	store := newMemory()
+	agent, err := react.NewAgent(t.Context(), &react.AgentConfig{
+		ToolCallingModel: model, ToolReturnDirectly: map[string]struct{}{"answer": {}},
+		ToolsConfig: nodeConfig([]compose.ToolMiddleware{newOffload(t, &toolresult.OffloadConfig{Backend: store})}, []tool.BaseTool{
+			streamTool{"answer", func(context.Context, string) (*schema.StreamReader[string], error) { return src, nil }},
+		}),
+	})
+	require.NoError(t, err)
+	reader, err := agent.Stream(t.Context(), []*schema.Message{schema.UserMessage("hello")})
+	require.NoError(t, err)
+	go func() {
+		defer writer.Close()
+		for _, piece := range pieces(bigLog(), 10_000) {
+			writer.Send(piece, nil)
+		}
+	}()
+	chunks, err := receive(reader)
+	require.NoError(t, err, "the end of the graph is not the end of the stream")
+	answer, err := schema.ConcatMessages(chunks)
+	require.NoError(t, err)
+	assert.Equal(t, bigLog(), store.stored()[pathIn(t, answer.Content)])
+}

@@ -224,7 +224,7 @@ func (h *CompactionHook) count(ctx context.Context, messages []*schema.Message, 
 func (h *CompactionHook) savedSince(ctx context.Context, messages []*schema.Message, usage int) (int64, error) {
 	var saved int64
 	for i, msg := range messages[:usage] {
-		if msg == nil || len(msg.Extra) == 0 { // to look for a mark in no map costs as much as to count the message
+		if msg == nil || len(msg.Extra) < 3 { // a mark has three keys, and to look for one costs more than to count the message
 			continue
 		}
 		original, ok := prunedSince(msg, usage, len(messages))

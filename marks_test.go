@@ -223,6 +223,8 @@ func TestCountsOfMarks(t *testing.T) {
 		{6, 1e300, false, "a number beyond all counts"},
 		{6, uint64(math.MaxUint64), false, "another"},
 		{6, math.MaxInt64, false, "a third"},
+		{json.Number("6"), json.Number("-2000"), false, "a negative count"},
+		{json.Number("6"), json.Number("9007199254740993"), false, "a number beyond all counts"},
 		{json.Number("six"), json.Number("2000"), false, "a word"},
 		{"6", "2000", false, "text"},
 		{6, nil, false, "nothing"},

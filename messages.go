@@ -65,7 +65,8 @@ func metadata(msg *schema.Message) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) {
 		for i := range msg.UserInputMultiContent {
 			part := &msg.UserInputMultiContent[i]
-			if !yield(mediumExtra(part)) || !yield(part.Extra) {
+			//lint:ignore SA1019 tools still set it, and Eino still passes it on
+			if !yield(medium(part).Extra) || !yield(part.Extra) {
 				return
 			}
 		}
@@ -73,19 +74,19 @@ func metadata(msg *schema.Message) iter.Seq[map[string]any] {
 	}
 }
 
-// mediumExtra is deprecated in Eino, but tools still set it and Eino still passes it on.
-func mediumExtra(part *schema.MessageInputPart) map[string]any {
+// medium is what parts of every kind but text have in common.
+func medium(part *schema.MessageInputPart) (common schema.MessagePartCommon) {
 	switch {
 	case part.Image != nil:
-		return part.Image.Extra
+		return part.Image.MessagePartCommon
 	case part.Audio != nil:
-		return part.Audio.Extra
+		return part.Audio.MessagePartCommon
 	case part.Video != nil:
-		return part.Video.Extra
+		return part.Video.MessagePartCommon
 	case part.File != nil:
-		return part.File.Extra
+		return part.File.MessagePartCommon
 	}
-	return nil
+	return common
 }
 
 func hasExtra(msg *schema.Message, key string) bool {
@@ -106,7 +107,7 @@ func isMarked(msg *schema.Message) bool {
 // prunedSince returns what a result was in tokens before it was pruned, if that was after the message at usage and within the
 // conversation.
 func prunedSince(msg *schema.Message, usage, length int) (tokens int64, ok bool) {
-	if msg == nil || !isMarked(msg) {
+	if msg == nil {
 		return 0, false
 	}
 	at, ok := wholeNumber(msg.Extra[markAtKey])

@@ -83,30 +83,29 @@ func TestFailurePolicies(t *testing.T) {
 	for _, tc := range failureCases() {
 		for _, way := range shapes() {
 			t.Run(tc.stage+"/"+way.name, func(t *testing.T) {
-				cfg, store, events := tc.config(toolresult.FailCall, adk.LanguageEnglish)
-				_, err := way.run(t, newOffload(t, cfg), call, text)
+				run := func(policy toolresult.FailurePolicy, lang adk.Language) (string, error) {
+					cfg, store, events := tc.config(policy, lang)
+					said, err := way.run(t, newOffload(t, cfg), call, text)
+					requireFailed(t, *events, tc)
+					assert.Empty(t, store.stored())
+					return said, err
+				}
+				_, err := run(toolresult.FailCall, adk.LanguageEnglish)
 				require.ErrorIs(t, err, tc.cause, "the caller can tell what went wrong")
 				assert.ErrorContains(t, err, "toolresult: "+tc.stage+` the result of call "call_1"`)
 				assert.Equal(t, 1, strings.Count(err.Error(), "toolresult: "), "wrapped once: %v", err)
-				requireFailed(t, *events, tc)
 
-				cfg, store, events = tc.config(toolresult.PassThrough, adk.LanguageEnglish)
-				said, err := way.run(t, newOffload(t, cfg), call, text)
+				said, err := run(toolresult.PassThrough, adk.LanguageEnglish)
 				require.NoError(t, err)
 				assert.Equal(t, text, said, "the run goes on with the original")
-				requireFailed(t, *events, tc)
 
-				cfg, store, events = tc.config(toolresult.TruncateInline, adk.LanguageEnglish)
-				said, err = way.run(t, newOffload(t, cfg), call, text)
+				said, err = run(toolresult.TruncateInline, adk.LanguageEnglish)
 				require.NoError(t, err)
 				requireExcerpt(t, text, said, "It was not saved: "+tc.english+".")
-				requireFailed(t, *events, tc)
 
-				cfg, _, _ = tc.config(toolresult.TruncateInline, adk.LanguageChinese)
-				said, err = way.run(t, newOffload(t, cfg), call, text)
+				said, err = run(toolresult.TruncateInline, adk.LanguageChinese)
 				require.NoError(t, err)
 				requireExcerpt(t, text, said, "结果未保存："+tc.chinese)
-				assert.Empty(t, store.stored())
 			})
 		}
 	}

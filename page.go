@@ -31,12 +31,9 @@ type page struct {
 }
 
 // pageOf renders lines of a window, which begins at a position of the text and reaches to its end if last is true, until
-// lines or bytes run out. A line that does not fit is cut only where more than half of the page would stay empty: most
+// lines or bytes run out. The window is longer than a page, so that the end of it does not show. A line that does not fit is cut only where more than half of the page would stay empty: most
 // pages end with a line, and none is wasted on an enormous one.
 func pageOf(window string, last bool, from position, lines, budget int) page {
-	if !last {
-		window = window[:len(window)-unfinished(window)]
-	}
 	var b strings.Builder
 	p := page{next: from}
 	for ; window != "" && lines > 0; lines-- {

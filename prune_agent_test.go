@@ -102,7 +102,9 @@ func newReact(t *testing.T, model *provider.Model, hook *toolresult.CompactionHo
 		ToolCallingModel: model,
 		ToolsConfig:      newTools(),
 		MaxStep:          3 * agentSteps,
-		MessageModifier:  react.NewPersonaModifier(strings.Repeat(persona, 20)), //nolint:staticcheck // it is what agents use
+		MessageModifier: func(_ context.Context, messages []*schema.Message) []*schema.Message {
+			return append([]*schema.Message{schema.SystemMessage(strings.Repeat(persona, 20))}, messages...)
+		},
 	}
 	if hook != nil {
 		cfg.MessageRewriter = hook.MessageRewriter()

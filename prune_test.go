@@ -135,7 +135,10 @@ func TestReplacementKeepsAllButTheContent(t *testing.T) {
 		{Type: schema.ChatMessagePartTypeText, Text: messages[1].Content, Extra: map[string]any{"part": 1, "is_error": "of a part"}},
 		imageInput("big"),
 	}
-	messages[1].UserInputMultiContent[1].Image.Extra = map[string]any{"medium": "png"}
+	messages[1].UserInputMultiContent[1].Image.MessagePartCommon = mediumWith("medium")
+	//lint:ignore SA1019 old histories have it
+	messages[1].MultiContent = []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: "old"}}
+	messages[1].AssistantGenMultiContent = []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeText, Text: "odd"}}
 	before := tokensOf(t, messages[1])
 
 	c := compact(t, newPruner(t, nil), &toolresult.CompactRequest{Messages: messages})
@@ -146,7 +149,7 @@ func TestReplacementKeepsAllButTheContent(t *testing.T) {
 		Name:       "a participant",
 		Content:    "[Tool result removed to free up context. Call `bash` again if you need it.]",
 		Extra: map[string]any{
-			"is_error": true, "trace": []string{"kept"}, "part": 1, "medium": "png",
+			"is_error": true, "trace": []string{"kept"}, "part": 1, "medium": "/path",
 			"context_compaction":                 "tool_result_pruning",
 			"context_compaction_original_tokens": int(before),
 			"context_compaction_at":              4,
@@ -158,6 +161,11 @@ func TestReplacementKeepsAllButTheContent(t *testing.T) {
 func imageInput(base64 string) schema.MessageInputPart {
 	common := schema.MessagePartCommon{Base64Data: &base64, MIMEType: "image/png"}
 	return schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: common}}
+}
+
+func mediumWith(key string) schema.MessagePartCommon {
+	//lint:ignore SA1019 tools still set it
+	return schema.MessagePartCommon{Extra: map[string]any{key: "/path"}}
 }
 
 func TestScreenshotsArePruned(t *testing.T) {
@@ -193,7 +201,7 @@ func TestMetadataProtects(t *testing.T) {
 	inMedium := func(part schema.MessageInputPart) func(*schema.Message) {
 		return func(msg *schema.Message) { msg.UserInputMultiContent = []schema.MessageInputPart{part} }
 	}
-	medium := schema.MessagePartCommon{Extra: map[string]any{"tool_result_offloaded": "/path"}}
+	medium := mediumWith("tool_result_offloaded")
 	keys := func(keys ...string) *toolresult.PruneConfig { return &toolresult.PruneConfig{SkipExtraKeys: keys} }
 	tests := []struct {
 		reason string

@@ -50,14 +50,8 @@ func EstimateTokens(text string) int {
 	return quarter(len(text))
 }
 
-// quarter rounds up without the sum that could overflow.
-func quarter(bytes int) int {
-	tokens := bytes / 4
-	if bytes%4 != 0 {
-		tokens++
-	}
-	return tokens
-}
+// quarter rounds up. No sum of a length and 3 overflows an unsigned number.
+func quarter(bytes int) int { return int((uint(bytes) + 3) / 4) }
 
 // TextEstimator estimates the tokens of one text.
 type TextEstimator interface {
@@ -107,7 +101,7 @@ func NewTokenCounter(_ context.Context, cfg *TokenCounterConfig) (TokenCounter, 
 		schemas:    make(map[*schema.ToolInfo]int64),
 	}
 	if c.text == nil {
-		c.text = quarterBytes{}
+		c.text, c.quarters = quarterBytes{}, true
 	}
 	return c, nil
 }
@@ -131,6 +125,7 @@ const maxCachedSchemas = 4096
 
 type messageCounter struct {
 	text                          TextEstimator
+	quarters                      bool // text is the default
 	perMessage, perImage, perFile int64
 	reasoning                     bool
 
@@ -155,17 +150,33 @@ func (c *messageCounter) newMeter() textMeter {
 
 // CountTokens implements TokenCounter. Nil messages and tools count nothing.
 func (c *messageCounter) CountTokens(_ context.Context, messages []*schema.Message, tools []*schema.ToolInfo) (int64, error) {
-	var total int64
-	for _, m := range messages {
-		if m != nil {
-			total += c.message(m)
-		}
-	}
+	total := c.messages(messages)
 	if len(tools) == 0 {
 		return total, nil
 	}
 	inSchemas, err := c.countSchemas(tools)
 	return total + inSchemas, err
+}
+
+// messages counts a conversation. As this is done before every model call, the loop of the default counter is written out:
+// calls would cost four times as much as all the rest.
+func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
+	for _, m := range messages {
+		switch {
+		case m == nil:
+		case c.quarters && len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent)+len(m.MultiContent) == 0:
+			total += c.perMessage + int64(quarter(len(m.Content)))
+			if c.reasoning {
+				total += int64(quarter(len(m.ReasoningContent)))
+			}
+			for i := range m.ToolCalls {
+				total += int64(quarter(len(m.ToolCalls[i].Function.Name)) + quarter(len(m.ToolCalls[i].Function.Arguments)))
+			}
+		default:
+			total += c.message(m)
+		}
+	}
+	return total
 }
 
 func (c *messageCounter) message(m *schema.Message) int64 {

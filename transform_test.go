@@ -136,7 +136,7 @@ func TestTransformSeesWholeTexts(t *testing.T) {
 	var seen []string
 	mw = newOffload(t, &toolresult.OffloadConfig{Backend: newMemory(), Transform: func(_ context.Context, _ *compose.ToolInput, text string) (string, error) {
 		seen = append(seen, text)
-		return mask(nil, nil, text)
+		return mask(t.Context(), nil, text)
 	}})
 	parts := []schema.ToolOutputPart{textPart("one " + secret), screenshot, extraPart("two", map[string]any{"k": "v"}), textPart("three")}
 	got2 := passParts(t, mw, false, parts)
