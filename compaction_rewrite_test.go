@@ -8,6 +8,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -192,6 +193,12 @@ func TestCustomCompactor(t *testing.T) {
 		assert.ErrorIs(t, err, tt.err, tt.reason)
 		assert.True(t, sameSlice(tt.want, got), tt.reason)
 	}
+}
+
+func TestDefaultCompactorSpeaksTheLanguage(t *testing.T) {
+	hook := newHook(t, &toolresult.CompactionConfig{ContextWindow: 600, Language: adk.LanguageChinese})
+	got := beforeModel(t, hook, conversation("call(a:bash) result(a) call(b:bash) result(b)"))
+	assert.Equal(t, "[工具结果已移除以释放上下文。如有需要，请再次调用 `bash`。]", got[1].Content)
 }
 
 // A rewriter of messages cannot return an error. The conversation goes on as it was.

@@ -86,7 +86,7 @@ func TestEstimate(t *testing.T) {
 		{"user(1000) answer(100)@2000 user(100) answer(100) user(200)", 0, nil, 2000 + 2*500, "but an answer without any usage is passed over"},
 		{"user(1000) answer(100)@3000 user(100) answer(100)@600 user(200)", 0, nil, 600 + 150, "another model counts in other tokens; the last one decides"},
 		{"user(1000) answer(100)@600 user(100) answer(100)@3600 user(200)", 0, nil, 3600 + 900, "the other way round"},
-		{"user(1000)@2000 answer(100) result(:x:100)@9", 0, nil, 1200, "only an answer of the model reports a usage"},
+		{"user(1000)@2000 answer(100) result(:x:100)@3300", 0, nil, 1200, "only an answer of the model reports a usage"},
 		{"answer(100)@1000 user(200)", 0, nil, 1000 + 900, "nothing stands before the usage: it is believed, the scale is at its limit"},
 		{"nil system(400) nil user(600) answer(100)@2000 nil user(200) nil", 0, nil, 2600, "missing messages count nothing"},
 		{"nil nil", 10, nil, 10, "nothing but missing messages"},
