@@ -24,21 +24,23 @@ import (
 // summarization, which is needed only where pruning is not enough. A handler that must change results before they are stored,
 // to mask secrets for example, stands behind it. Two things to know:
 //
-//   - The read_file tool of Eino's filesystem, which a deep agent with a Backend has too, does not bound a page in bytes and
-//     reads its own backend only. Beside it, give ReadConfig.ToolName another name.
-//   - Summarization counts by the usage of the last answer, which is from before the prune. Give it a TokenCounter that counts
+//   - The read_file tool of Eino's filesystem, which a deep agent with a Backend has too, bounds no page in bytes and reads its
+//     own backend only. Beside it, give ReadConfig.ToolName another name.
+//   - Summarization goes by the usage of the last answer, which is from before the prune. Give it a TokenCounter that counts
 //     the messages.
 //
-// Do not combine it with Eino's reduction, which does the same two jobs: its clearing replaces notices as any result, and
-// changes messages in place. The offloading of the deprecated filesystem.NewMiddleware is another that does the same;
-// WithoutLargeToolResultOffloading turns it off.
+// Do not combine it with Eino's reduction, which does the same two jobs: its clearing takes notices as it takes any result, and
+// changes messages in place. The deprecated filesystem.NewMiddleware offloads by itself what is excluded here; give it
+// WithoutLargeToolResultOffloading.
 //
 // # Several turns
 //
 // What was pruned stays pruned in the agent's state, and in a checkpoint. The events of a run do not show it: they hold each
-// result as the model read it first, a notice where it was offloaded and else the whole. An application that makes the next
-// turn of them has the same results pruned anew in every turn, and the provider's prompt cache misses each time. To keep what
-// was pruned, take the messages from the state in AfterAgent of a handler of your own, without the system message.
+// result as the model read it first, a notice where it was offloaded and else the whole. (With adk.NewEventSenderToolWrapper
+// behind this handler they hold what the tool returned.) So the next turn should not be made of them: what was pruned comes
+// back, is pruned anew, and the provider's prompt cache misses; worse, the usage in the answers is that of the pruned
+// conversation, so the estimate is too low and a request may be refused. Take the messages from the state instead, in AfterAgent
+// of a handler of your own, without the system message, which the agent adds anew.
 func NewHandler(ctx context.Context, cfg *HandlerConfig) (adk.ChatModelAgentMiddleware, error) {
 	if cfg == nil {
 		return nil, badConfig("HandlerConfig", "nil", "a config with a Backend and a ContextWindow")

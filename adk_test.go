@@ -36,7 +36,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, streaming bool)) {
 	}
 }
 
-// One step calls a tool of each kind, with a large result and with a small one.
+// A tool of each kind, with a large result and with a small one: all in one step, or in a step each where their results are
+// streamed, as Eino v0.9.13 has a data race of its own between two enhanced tools of one streamed step.
 func TestHandlerOffloadsAllKinds(t *testing.T) {
 	large, small := numberedLines(1000), numberedLines(3)
 	inBothModes(t, func(t *testing.T, streaming bool) {
@@ -47,7 +48,14 @@ func TestHandlerOffloadsAllKinds(t *testing.T) {
 			tools = append(tools, fakeTool(kind, fmt.Sprint("large_", i), large), fakeTool(kind, fmt.Sprint("small_", i), small))
 			step = append(step, toolCall(fmt.Sprint("call_large_", i), fmt.Sprint("large_", i)), toolCall(fmt.Sprint("call_small_", i), fmt.Sprint("small_", i)))
 		}
-		chat := provider.New(scripted(callsFor(step...), answers("done")), handlerWindow, requestTokens)
+		said := []*schema.Message{callsFor(step...)}
+		if streaming {
+			said = nil
+			for _, call := range step {
+				said = append(said, callsFor(call))
+			}
+		}
+		chat := provider.New(scripted(append(said, answers("done"))...), handlerWindow, requestTokens)
 		events := mustRun(t, newAgent(t, "agent", chat, tools, nil, newHandler(t, &toolresult.HandlerConfig{Backend: backend, ContextWindow: handlerWindow})), streaming, "go")
 
 		read := lastOf(chat.Requests())
@@ -185,8 +193,8 @@ func TestHandlerKnowsLateReturnDirectly(t *testing.T) {
 func TestHandlerKeepsSixtyStepsBelowTheWindow(t *testing.T) {
 	const window = 24_000
 	tools := func() (tools []tool.BaseTool) {
-		return append(tools, fakeTool("streamable", "search", strings.Repeat("a hit that is not so important after all\n", 80)),
-			fakeTool("enhanced invokable", "fetch", strings.Repeat("a paragraph of some page of the documentation\n", 300)))
+		return append(tools, fakeTool("enhanced invokable", "search", strings.Repeat("a hit that is not so important after all\n", 80)),
+			fakeTool("streamable", "fetch", strings.Repeat("a paragraph of some page of the documentation\n", 300)))
 	}
 	inBothModes(t, func(t *testing.T, streaming bool) {
 		bare := sixtySteps(window)
@@ -334,7 +342,7 @@ func TestHandlerServesManyAgents(t *testing.T) {
 		group.Go(func() {
 			own := numberedLines(1000) + fmt.Sprint("of agent ", i)
 			chat := provider.New(scripted(callsFor(toolCall("call_1", "fetch"), toolCall("call_2", "fetch")), answers("done")), handlerWindow, requestTokens)
-			_, err := runAgent(context.Background(), newAgent(t, "agent", chat, []tool.BaseTool{fakeTool(toolKinds()[i%4], "fetch", own)}, nil, h), i%2 == 0, schema.UserMessage("go"))
+			_, err := runAgent(context.Background(), newAgent(t, "agent", chat, []tool.BaseTool{fakeTool(toolKinds()[i%4], "fetch", own)}, nil, h), i%4 < 2, schema.UserMessage("go"))
 			assert.NoError(t, err)
 			for _, said := range toolResults(lastOf(chat.Requests())) {
 				path, ok := toolresult.OffloadedPath(schema.ToolMessage(said, ""))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -51,8 +50,8 @@ func newHits(pattern searchPattern, budget int, args *searchArguments, from posi
 	h := &hits{
 		pattern: pattern, budget: budget, limit: defaultMatches, first: from.line,
 		around: int(min(max(args.Context, 0), maxContextLines)),
-		short:  min(500, budget-30),
-		beside: min(200, (budget-80)/3),
+		short:  min(500, budget-30),     // beside a label
+		beside: min(200, (budget-80)/3), // three times, beside a label and a hint
 		line:   lineShare{asked: from.byte > 0},
 	}
 	if args.Limit > 0 {
@@ -153,9 +152,11 @@ func (h *hits) piece(p piece) (done int) {
 		h.pass(p)
 		return 0
 	}
-	if line, size := h.render(p.text, h.short); p.begins() && p.last && size == len(p.text) {
-		h.show(p.from, label(p.from.line, ':')+line+"\n")
-		return end
+	if p.begins() && p.last && len(p.text) <= h.short {
+		if line, size := h.render(p.text, h.short); size == len(p.text) {
+			h.show(p.from, label(p.from.line, ':')+line+"\n")
+			return end
+		}
 	}
 	return h.windows(p, start, end)
 }
@@ -216,11 +217,7 @@ func (h *hits) skip(text string, start, end, shownTo int) (done int) {
 	near := text[:runeFloor(text, shownTo+lookAhead)]
 	done = end
 	for ok := true; ok && end <= shownTo; start, end, ok = h.pattern.from(near, done) {
-		done = end
-		if start == end {
-			_, width := utf8.DecodeRuneInString(text[end:])
-			done += max(width, 1)
-		}
+		done = max(end, start+1) // an empty match would be found again
 	}
 	return done
 }
@@ -237,7 +234,7 @@ func (h *hits) show(at position, entry string) bool {
 			continue // it began in an earlier piece
 		}
 		line := h.context(p)
-		if !h.fits(len(line) + len(entry)) {
+		if at.line-p.from.line > int64(h.around) || !h.fits(len(line)+len(entry)) {
 			break
 		}
 		entry = line + entry
@@ -270,7 +267,7 @@ func (h *hits) pass(p piece) {
 	}
 	h.after = 0
 	h.above = append(h.above, p)
-	if len(h.above) > h.around {
+	if len(h.above) > h.around+1 { // one may be the beginning of the line that matches
 		h.above = h.above[1:]
 	}
 }

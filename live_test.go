@@ -57,6 +57,7 @@ func TestLivePathsInText(t *testing.T) {
 		{`{"file_path":"\/large_tool_result\/call_1"}`, []string{"call_1"}, "JSON that escapes slashes"},
 		{`{"file_path":"/large_tool_result/\u62a5\u544a \ud83d\ude00"}`, []string{"报", "报告", "报告 😀"}, "JSON in ASCII"},
 		{`<tool_result_offloaded path="/large_tool_result/a&amp;b c">`, []string{"a", "a&b", "a&b c"}, "a notice"},
+		{`\q \u12 /large_tool_result/call_1 \ud800\u0041 \`, []string{"call_1"}, "escapes that are none"},
 		{"see file:///large_tool_result/s1/call_1 there", []string{"s1/call_1"}, "a session, in a URL"},
 		{"/large_tool_result/x/large_tool_result/y", []string{"x", "x/large_tool_result/y", "y"}, "the folder within itself"},
 	}

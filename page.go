@@ -30,9 +30,9 @@ type page struct {
 	escaped bool     // some bytes are no text
 }
 
-// pageOf renders lines of a window, which begins at a position of the text and reaches to its end if last is true, until
-// lines or bytes run out. The window is longer than a page, so that the end of it does not show. A line that does not fit is cut only where more than half of the page would stay empty: most
-// pages end with a line, and none is wasted on an enormous one.
+// pageOf renders lines of a window until lines or bytes run out. The window begins at a position of the text, and is longer
+// than a page unless the text ends with it (last). A line that does not fit is cut only where more than half of the page would
+// stay empty: most pages end with a line, and none is wasted on an enormous one.
 func pageOf(window string, last bool, from position, lines, budget int) page {
 	var b strings.Builder
 	p := page{next: from}

@@ -4,20 +4,15 @@ package toolresult_test
 // character of a result once, whatever the result is made of, and no page may be larger than it was allowed to be.
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/cloudwego/eino/adk/filesystem"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/stretchr/testify/require"
 
@@ -73,7 +68,7 @@ func TestPagesOfALineOfMegabytes(t *testing.T) {
 
 // TestPagesOfRealOutputs takes larger pages for larger results, because each page of some backends costs a scan.
 func TestPagesOfRealOutputs(t *testing.T) {
-	files := outputs(t)
+	files := realOutputs(t)
 	for name, text := range files {
 		if len(text) < 100_000 {
 			requirePaged(t, text, 1_111, 0)
@@ -243,120 +238,4 @@ func shownText(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// outputs are real outputs of tools, which do not come with the project.
-func outputs(t testing.TB) map[string]string {
-	t.Helper()
-	names, err := filepath.Glob("../shared/data/outputs/*.gz")
-	require.NoError(t, err)
-	if len(names) == 0 {
-		t.Skip("no real outputs in ../shared/data/outputs")
-	}
-	files := make(map[string]string, len(names))
-	for _, name := range names {
-		files[filepath.Base(name)] = gunzip(t, name)
-	}
-	return files
-}
-
-func gunzip(t testing.TB, name string) string {
-	t.Helper()
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	plain, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	text, err := io.ReadAll(plain)
-	require.NoError(t, err)
-	return string(text)
-}
-
-// rangedMemory is a memory that reads ranges. It fails the way a disk does, once it is told to.
-type rangedMemory struct {
-	*memory
-	stat, read error // what Stat and ReadRange fail with
-	short      bool  // ReadRange returns less than there is
-	noLines    bool
-	ranges     int // calls of ReadRange, and bytes that they gave
-	bytes      int
-	longest    int // of the ranges that were asked for
-	whole      int // calls of Read
-}
-
-func (m *rangedMemory) Read(ctx context.Context, req *toolresult.ReadRequest) (*toolresult.FileContent, error) {
-	m.mu.Lock()
-	m.whole++
-	m.mu.Unlock()
-	return m.memory.Read(ctx, req)
-}
-
-func (m *rangedMemory) Stat(_ context.Context, req *toolresult.StatRequest) (*toolresult.StoredFile, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	text, found := m.files[req.FilePath]
-	switch {
-	case m.stat != nil:
-		return nil, m.stat
-	case !found:
-		return nil, &os.PathError{Op: "stat", Path: req.FilePath, Err: os.ErrNotExist}
-	}
-	lines := int64(strings.Count(text, "\n"))
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		lines++
-	}
-	if m.noLines {
-		lines = -1
-	}
-	return &toolresult.StoredFile{FilePath: req.FilePath, Size: int64(len(text)), Lines: lines}, nil
-}
-
-func (m *rangedMemory) ReadRange(_ context.Context, req *toolresult.RangeRequest) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if req.Offset < 0 || req.Length < 0 || m.read != nil {
-		return "", fmt.Errorf("range of %d bytes at %d: %w", req.Length, req.Offset, m.read)
-	}
-	text := m.files[req.FilePath]
-	text = text[min(req.Offset, int64(len(text))):]
-	text = text[:min(req.Length, len(text))]
-	if m.short {
-		text = text[:len(text)/2]
-	}
-	m.ranges++
-	m.longest = max(m.longest, req.Length)
-	m.bytes += len(text)
-	return text, nil
-}
-
-// indexedMemory is a rangedMemory that knows where lines begin.
-type indexedMemory struct{ *rangedMemory }
-
-func (m indexedMemory) FindLine(_ context.Context, req *toolresult.LineRequest) (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	text, at := m.files[req.FilePath], 0
-	for range req.Line - 1 {
-		end := strings.IndexByte(text[at:], '\n')
-		if end < 0 {
-			return int64(len(text)), nil
-		}
-		at += end + 1
-	}
-	return int64(at), nil
-}
-
-// backends are a result in every backend that the tools must serve alike.
-func backends(t testing.TB, path, text string) map[string]toolresult.Reader {
-	t.Helper()
-	eino := filesystem.NewInMemoryBackend()
-	dir := openDir(t, t.TempDir())
-	files := newMemory()
-	for _, to := range []toolresult.Backend{eino, dir, files} {
-		require.NoError(t, to.Write(context.Background(), &toolresult.WriteRequest{FilePath: path, Content: text}))
-	}
-	ranges := &rangedMemory{memory: files}
-	return map[string]toolresult.Reader{
-		"Eino's memory": eino, "DirBackend": dir, "memory": files, "ranges": ranges, "ranges with an index": indexedMemory{ranges},
-	}
 }

@@ -23,7 +23,7 @@ func compilePattern(expression string) (p searchPattern, err error) {
 	return p, err
 }
 
-// from finds the first match that begins at or behind an index, which must not cut a character.
+// from finds the first match that begins at or behind an index. The index may be one byte inside a character, not more.
 func (p *searchPattern) from(text string, at int) (start, end int, ok bool) {
 	if at > len(text) {
 		return 0, 0, false

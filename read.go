@@ -103,7 +103,6 @@ func (t *readTool) read(ctx context.Context, text storedText, args *readArgument
 	if at >= text.size() {
 		return t.behindEnd(from, text), nil
 	}
-	// No byte is shown as less than one, so a window of the size of a page is enough.
 	window, err := text.window(ctx, at, t.budget+utf8.UTFMax)
 	if err != nil {
 		return "", err

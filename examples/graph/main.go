@@ -1,0 +1,78 @@
+// A plain compose graph: the loop of model and tools, written out. A tool middleware offloads, and a state handler of the
+// model's node prunes and keeps what is left. The model is a script, so no key is needed.
+//
+//	go run ./examples/graph
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolresult/toolresult"
+	"github.com/eino-toolresult/toolresult/examples/internal/demo"
+)
+
+func main() {
+	dir, err := os.MkdirTemp("", "toolresult-graph-")
+	if err == nil {
+		err = run(context.Background(), os.Stdout, dir)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "graph:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, dir string) error {
+	backend, err := toolresult.NewDirBackend(ctx, &toolresult.DirConfig{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer backend.Close()
+	tools, err := tools(ctx, backend)
+	if err != nil {
+		return err
+	}
+	schemas, err := demo.Schemas(ctx, tools)
+	if err != nil {
+		return err
+	}
+	chat := demo.NewModel()
+	bound, err := chat.WithTools(schemas)
+	if err != nil {
+		return err
+	}
+	loop, err := newLoop(ctx, backend, bound, tools, schemas)
+	if err != nil {
+		return err
+	}
+	answer, err := loop.Invoke(ctx, []*schema.Message{schema.UserMessage(demo.Question)})
+	if err != nil {
+		return err
+	}
+	demo.Print(out, chat, answer.Content)
+	return nil
+}
+
+// tools are the agent's own and the two that read stored results.
+func tools(ctx context.Context, backend toolresult.Reader) ([]tool.BaseTool, error) {
+	own, err := demo.Tools()
+	if err != nil {
+		return nil, err
+	}
+	read, err := toolresult.NewReadTool(ctx, &toolresult.ReadConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	search, err := toolresult.NewSearchTool(ctx, &toolresult.SearchConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	return append(own, read, search), nil
+}

@@ -1,0 +1,92 @@
+// A react agent: a tool middleware offloads, two tools read back, and a message rewriter prunes. The model is a script, so no
+// key is needed.
+//
+//	go run ./examples/react
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/flow/agent/react"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolresult/toolresult"
+	"github.com/eino-toolresult/toolresult/examples/internal/demo"
+)
+
+func main() {
+	dir, err := os.MkdirTemp("", "toolresult-react-")
+	if err == nil {
+		err = run(context.Background(), os.Stdout, dir)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "react:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, dir string) error {
+	backend, err := toolresult.NewDirBackend(ctx, &toolresult.DirConfig{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer backend.Close()
+	offload, err := toolresult.NewOffload(ctx, &toolresult.OffloadConfig{Backend: backend, TokenLimit: demo.Window / 8})
+	if err != nil {
+		return err
+	}
+	tools, err := tools(ctx, backend)
+	if err != nil {
+		return err
+	}
+	schemas, err := demo.Schemas(ctx, tools)
+	if err != nil {
+		return err
+	}
+	// A rewriter sees neither the tools nor an error's receiver, so the hook is told of both.
+	hook, err := toolresult.NewCompactionHook(ctx, &toolresult.CompactionConfig{
+		ContextWindow: demo.Window, Tools: schemas,
+		OnError: func(_ context.Context, err error) { fmt.Fprintln(os.Stderr, "not pruned:", err) },
+	})
+	if err != nil {
+		return err
+	}
+	chat := demo.NewModel()
+	agent, err := react.NewAgent(ctx, &react.AgentConfig{
+		ToolCallingModel: chat, MaxStep: 100,
+		ToolsConfig:     compose.ToolsNodeConfig{Tools: tools, ToolCallMiddlewares: []compose.ToolMiddleware{offload}},
+		MessageRewriter: hook.MessageRewriter(),
+	})
+	if err != nil {
+		return err
+	}
+	answer, err := agent.Generate(ctx, []*schema.Message{schema.UserMessage(demo.Question)})
+	if err != nil {
+		return err
+	}
+	demo.Print(out, chat, answer.Content)
+	return nil
+}
+
+// tools are the agent's own and the two that read stored results.
+func tools(ctx context.Context, backend toolresult.Reader) ([]tool.BaseTool, error) {
+	own, err := demo.Tools()
+	if err != nil {
+		return nil, err
+	}
+	read, err := toolresult.NewReadTool(ctx, &toolresult.ReadConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	search, err := toolresult.NewSearchTool(ctx, &toolresult.SearchConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	return append(own, read, search), nil
+}
