@@ -1,5 +1,7 @@
 package toolresult_test
 
+//lint:file-ignore SA1019 Agents still have the deprecated filesystem middleware.
+
 // Beside Eino's own middlewares: which order is right, what else a neighbour needs, and which one not to combine with, as the
 // documentation of NewHandler says.
 
@@ -104,7 +106,7 @@ func TestHandlerInADeepAgentWithABackend(t *testing.T) {
 func TestHandlerBesideTheOldFilesystem(t *testing.T) {
 	for _, without := range []bool{true, false} {
 		backend := eino.NewInMemoryBackend()
-		old, err := filesystem.NewMiddleware(t.Context(), &filesystem.Config{Backend: backend, WithoutLargeToolResultOffloading: without}) //nolint:staticcheck // agents still have it
+		old, err := filesystem.NewMiddleware(t.Context(), &filesystem.Config{Backend: backend, WithoutLargeToolResultOffloading: without})
 		require.NoError(t, err)
 		cfg := &toolresult.HandlerConfig{Backend: backend, ContextWindow: handlerWindow, Read: toolresult.ReadConfig{ToolName: "read_result"}}
 		cfg.Offload.ExcludeTools = []string{"keep"}

@@ -1,5 +1,7 @@
 package toolresult_test
 
+//lint:file-ignore SA1019 Old histories have the deprecated MultiContent.
+
 import (
 	"context"
 	"encoding/json"
@@ -93,7 +95,7 @@ func TestLivePathsLookEverywhere(t *testing.T) {
 			{Type: schema.ChatMessagePartTypeText, Extra: map[string]any{"tool_result_offloaded": folder + "mark of a part"}},
 		}},
 		{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{{Type: schema.ChatMessagePartTypeText, Text: at("generated")}, reasoning}},
-		{Role: schema.User, MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: at("deprecated")}}}, //nolint:staticcheck // old histories have it
+		{Role: schema.User, MultiContent: []schema.ChatMessagePart{{Type: schema.ChatMessagePartTypeText, Text: at("deprecated")}}},
 		{Role: schema.Tool, Content: "[pruned]", Extra: map[string]any{"tool_result_offloaded": folder + "mark of a message"}},
 		{Role: schema.Tool, Content: "[pruned]", Extra: map[string]any{"tool_result_offloaded": "/elsewhere/x"}},
 		{Role: schema.Tool, Content: "[pruned]", Extra: map[string]any{"tool_result_offloaded": true}},
