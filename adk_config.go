@@ -12,7 +12,8 @@ import (
 // HandlerConfig configures NewHandler.
 //
 // The path prefix, the language, the names of the tools and the Scope of reading may be set in any of the parts and are
-// shared; two different values are refused. A TokenCounter is not shared: set it in Offload and in Compaction.
+// shared; two different values are refused. With a Scope and no PathGenerator of its own, Offload puts results where that Scope
+// can read them, as SessionPath does. A TokenCounter is not shared: set it in Offload and in Compaction.
 type HandlerConfig struct {
 	// Backend stores the results and gives them back. Required; must also be a Reader.
 	Backend Backend
@@ -49,6 +50,9 @@ func fillHandlerConfig(cfg *HandlerConfig) (*HandlerConfig, error) {
 		c.Read.Scope = c.Search.Scope
 	} else if c.Search.Scope == nil {
 		c.Search.Scope = c.Read.Scope
+	}
+	if c.Read.Scope != nil && c.Offload.PathGenerator == nil {
+		c.Offload.PathGenerator = SessionPath(c.Offload.PathPrefix, c.Read.Scope)
 	}
 	if c.Offload.TokenLimit == 0 {
 		c.Offload.TokenLimit = max(min(defaultTokenLimit, c.ContextWindow/8), 1)

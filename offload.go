@@ -44,7 +44,7 @@ type OffloadConfig struct {
 	// TokenLimit is the size up to which a result stays as it is. Tokens. Optional. 0 means 20 000. Negative values are refused.
 	TokenLimit int
 	// PathGenerator names the file of a result. Its path must be clean, not above the root, UTF-8 without control
-	// characters; anything else counts as its error. It may be asked twice for one streamed result. Optional. Default: PathPrefix, then the call ID in the encoding of
+	// characters; anything else counts as its error. It must not name both x and x/y, as a file cannot lie in a file. It may be asked twice for one streamed result. Optional. Default: PathPrefix, then the call ID in the encoding of
 	// SafeName; a result without a call ID takes a name from its content.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
 	// TokenCounter measures results and notices. It sees one tool message with the text, or the text alone where it has

@@ -36,8 +36,11 @@ func (o *offloader) enhancedResult(ctx context.Context, input *compose.ToolInput
 		return result, nil
 	}
 	parts, changed, err := o.judgeParts(ctx, input, result.Parts)
-	if err != nil || !changed {
-		return result, err
+	if err != nil {
+		return nil, err
+	}
+	if !changed {
+		return result, nil
 	}
 	return &schema.ToolResult{Parts: parts}, nil
 }

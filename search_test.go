@@ -248,7 +248,7 @@ func TestContextEndsDuringASearch(t *testing.T) {
 // TestSearchIsLinear allows a hundred times what is needed: it fails where the cost is not linear in the text.
 func TestSearchIsLinear(t *testing.T) {
 	files := newMemory()
-	files.files[pagePath] = strings.Repeat("a", 9<<17) + "\n" + strings.Repeat("ab\n", 1<<15)
+	files.files[pagePath] = strings.Repeat("a", 1<<18) + "\n" + strings.Repeat("ab\n", 1<<15)
 	search := newSearcher(t, &toolresult.SearchConfig{Backend: files, MaxTokens: 400})
 	for _, c := range []struct{ reason, pattern string }{
 		{"nothing to find", "c$"},

@@ -16,7 +16,8 @@ var errNoSession = errors.New("the context has no session")
 // SessionPath returns a PathGenerator that puts results under {prefix}/{session}/{call ID}, both in the encoding of SafeName.
 // An empty prefix means the default, "/large_tool_result"; a bad one, a session that is "" and an error of the function are
 // errors of the generator. Give the same function to ReadConfig.Scope and SearchConfig.Scope. Deleting what lies below
-// {prefix}/{session} ends the session.
+// {prefix}/SafeName(session) ends the session. On a file system that is blind to case, as those of macOS and Windows are, sessions
+// must differ in more than case.
 func SessionPath(prefix string, session func(ctx context.Context) (string, error)) func(ctx context.Context, input *compose.ToolInput) (string, error) {
 	clean, bad := cleanPrefix("the prefix of SessionPath", prefix)
 	return func(ctx context.Context, input *compose.ToolInput) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,7 +62,7 @@ func (s *shelf) open(ctx context.Context, asked string) (text storedText, answer
 		return nil, "", err
 	}
 	answer = s.refused(asked, folder)
-	for _, at := range spellings(strings.TrimSpace(asked)) {
+	for _, at := range spellings(asked) {
 		if !strings.HasPrefix(at, folder+"/") || path.Clean(at) != at {
 			continue
 		}
@@ -75,11 +76,16 @@ func (s *shelf) open(ctx context.Context, asked string) (text storedText, answer
 	return nil, answer, nil
 }
 
+// spellings are the paths that a model may mean, the likeliest first: a notice shows a path escaped, and some models add white
+// space around it.
 func spellings(asked string) []string {
-	if plain := html.UnescapeString(asked); plain != asked {
-		return []string{asked, plain}
+	var all []string
+	for _, at := range []string{html.UnescapeString(asked), asked, strings.TrimSpace(html.UnescapeString(asked)), strings.TrimSpace(asked)} {
+		if !slices.Contains(all, at) {
+			all = append(all, at)
+		}
 	}
-	return []string{asked}
+	return all
 }
 
 // folder is where the results lie that a call may see.

@@ -302,6 +302,9 @@ func (s *textSizer) count(ctx context.Context, call *compose.ToolInput, text str
 	case s.counter == nil:
 		return int64(EstimateTokens(text)), nil
 	}
+	if own, ok := s.counter.(*messageCounter); ok {
+		return own.count(text), nil // the text alone, as a meter counts it too
+	}
 	msg := schema.ToolMessage(text, call.CallID, schema.WithToolName(call.Name))
 	return s.counter.CountTokens(ctx, []*schema.Message{msg}, nil)
 }
