@@ -29,6 +29,7 @@ func given() map[string]string {
 		"messages": "[]*schema.Message", "history": "[]*schema.Message", "graph": "*compose.Graph[[]*schema.Message, *schema.Message]",
 		"node": "*compose.ToolsNode", "cfg": "toolresult.OffloadConfig", "readCfg": "toolresult.ReadConfig", "searchCfg": "toolresult.SearchConfig",
 		"yourSession": "func(context.Context) (string, error)", "handlerCfg": "toolresult.HandlerConfig",
+		"sessionID": "string",
 	}
 }
 
@@ -80,9 +81,6 @@ func snippetFile(t *testing.T, n int, readme, code string) string {
 		fmt.Fprintf(&used, "_ = %s\n", name)
 	}
 	for name, kind := range given() {
-		if name == "yourTools" && strings.Contains(code, "ToolsConfig: yourTools") {
-			kind = "adk.ToolsConfig"
-		}
 		if regexp.MustCompile(`\b` + name + `\b`).MatchString(code) {
 			fmt.Fprintf(&params, "%s %s, ", name, kind)
 		}
