@@ -24,10 +24,16 @@ var (
 	errDirPath = fmt.Errorf("%w: want a path below the root, without \"..\", backslash or NUL, of at most %d bytes, and %d in a part",
 		fs.ErrInvalid, dirMaxPath, dirMaxPart)
 	errDirReserved   = fmt.Errorf("%w: the folder %s is reserved", fs.ErrInvalid, dirHidden)
-	errDirNotFolder  = errors.New("a part of the path is not a folder")
-	errDirIsFolder   = errors.New("is a folder")
-	errDirNotRegular = errors.New("not a regular file")
+	errDirNotFolder  = dirFault("a part of the path is not a folder")
+	errDirIsFolder   = dirFault("is a folder")
+	errDirNotRegular = dirFault("not a regular file")
 )
+
+// dirFault is what is wrong with a path as things lie in the directory. To try again would not help, hence fs.ErrInvalid.
+type dirFault string
+
+func (f dirFault) Error() string        { return string(f) }
+func (f dirFault) Is(target error) bool { return target == fs.ErrInvalid }
 
 // dirKey gives the name of the file below the root. It does by itself all that keeps a path inside, so that nothing
 // depends on how os.Root treats dots and slashes.
