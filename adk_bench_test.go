@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolresult/toolresult"
 )
@@ -49,6 +50,31 @@ func TestHandlerAllocations(t *testing.T) {
 			t.Error("something was due")
 		}
 	}), "before a model call")
+}
+
+// quarters is the default estimator by another name, so that the counter does not know it.
+type quarters struct{}
+
+func (quarters) Estimate(text string) int            { return toolresult.EstimateTokens(text) }
+func (quarters) Exceeds(text string, limit int) bool { return toolresult.EstimateTokens(text) > limit }
+
+// The default counter has a loop of its own. It counts what any other counter of a quarter of the bytes counts.
+func TestDefaultCounterCountsAsAnyOther(t *testing.T) {
+	messages := append(benchHistory(40), nil, &schema.Message{Content: "not sent", UserInputMultiContent: []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: "sent"}}})
+	for _, cfg := range []toolresult.TokenCounterConfig{{}, {IgnoreReasoning: true}, {TokensPerMessage: 3}} {
+		fast, err := toolresult.NewTokenCounter(t.Context(), &cfg)
+		require.NoError(t, err)
+		cfg.Text = quarters{}
+		slow, err := toolresult.NewTokenCounter(t.Context(), &cfg)
+		require.NoError(t, err)
+		for i := range messages {
+			want, err := slow.CountTokens(t.Context(), messages[i:], nil)
+			require.NoError(t, err)
+			got, err := fast.CountTokens(t.Context(), messages[i:], nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, got, "%+v", cfg)
+		}
+	}
 }
 
 func BenchmarkHandlerSmallCall(b *testing.B) {

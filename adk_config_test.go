@@ -39,6 +39,9 @@ func TestHandlerConfigRefuses(t *testing.T) {
 		{func(c *toolresult.HandlerConfig) { c.Read.Backend = other }, "HandlerConfig.Read.Backend is", "results would be read elsewhere"},
 		{func(c *toolresult.HandlerConfig) { c.Search.Backend = other }, "HandlerConfig.Search.Backend is", "results would be searched elsewhere"},
 		{func(c *toolresult.HandlerConfig) { c.Offload.Backend = bagStore{backend, nil} }, "HandlerConfig.Offload.Backend is", "one that cannot be compared"},
+		{func(c *toolresult.HandlerConfig) {
+			c.Backend, c.Offload.Backend = bagStore{backend, nil}, bagStore{backend, nil}
+		}, "HandlerConfig.Offload.Backend is", "two that cannot be compared"},
 		{func(c *toolresult.HandlerConfig) { c.Offload.PathPrefix, c.Read.PathPrefix = "/a", "/b" }, `HandlerConfig.Read.PathPrefix is "/b"; want none, or "/a" as in HandlerConfig.Offload.PathPrefix`, "two folders"},
 		{func(c *toolresult.HandlerConfig) { c.Read.PathPrefix, c.Search.PathPrefix = "/a", "/b" }, `HandlerConfig.Search.PathPrefix is "/b"`, "two folders of the tools"},
 		{func(c *toolresult.HandlerConfig) { c.Search.PathPrefix = "/" }, `OffloadConfig.PathPrefix is "/"`, "the root, shared before it is looked at"},

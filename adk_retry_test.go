@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/adk/prebuilt/deep"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -242,4 +243,36 @@ func TestHandlerWithFailover(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Eino's deep agent keeps its retry config to itself: what its general sub-agent is refused ends the run.
+func TestShouldRetryInADeepAgent(t *testing.T) {
+	for inSubAgent, want := range map[bool]error{false: nil, true: provider.ErrContextTooLong} {
+		hook := newHook(t, &toolresult.CompactionConfig{ContextWindow: wrongWindow})
+		script := []*schema.Message{fetches(), callsFor(toolCall("call_2", "fetch")), answers("done")}
+		if inSubAgent {
+			script = append([]*schema.Message{callsFor(callWith("call_0", "task", `{"subagent_type":"general-purpose","description":"x"}`))}, append(script, answers("done"))...)
+		}
+		refusing := true
+		chat := provider.New(nil, 0, requestTokens)
+		chat.Script = func(n int, messages []*schema.Message) (*schema.Message, error) {
+			if refusing && lastOf(messages).ToolCallID == "call_2" {
+				refusing = false
+				return nil, provider.ErrContextTooLong
+			}
+			if !refusing {
+				n--
+			}
+			return script[n], nil
+		}
+		agent, err := deep.New(t.Context(), &deep.Config{
+			Name: "deep", Description: "an agent of the tests", ChatModel: chat, Instruction: "You look things up.",
+			ToolsConfig:      adk.ToolsConfig{ToolsNodeConfig: toolsNode(fakeTool("invokable", "fetch", strings.Repeat("some text\n", 400)))},
+			Handlers:         handlersOf(newHandler(t, &toolresult.HandlerConfig{Backend: newMemory(), ContextWindow: wrongWindow})),
+			ModelRetryConfig: &adk.ModelRetryConfig{MaxRetries: 1, ShouldRetry: hook.ShouldRetry},
+		})
+		require.NoError(t, err)
+		_, err = runAgent(t.Context(), agent, false, schema.UserMessage("go"))
+		assert.ErrorIs(t, err, want, "in the sub-agent: %t", inSubAgent)
+	}
 }

@@ -22,21 +22,25 @@ import (
 	"github.com/eino-toolresult/toolresult/internal/provider"
 )
 
+// largeThenSmall is a model that calls the tool large once, then small until the first of its results must be pruned.
+func largeThenSmall() *provider.Model {
+	return provider.New(func(n int, _ []*schema.Message) (*schema.Message, error) {
+		switch {
+		case n == 0:
+			return callsFor(toolCall("large", "large")), nil
+		case n < 12:
+			return callsFor(toolCall(fmt.Sprint("small_", n), "small")), nil
+		}
+		return answers("done"), nil
+	}, 0, requestTokens)
+}
+
 // Events hold a notice where the result was offloaded, and the whole of what is pruned later; an event sender behind the
 // handler sees what the tool returned.
 func TestEventsOfAHandler(t *testing.T) {
 	inBothModes(t, func(t *testing.T, streaming bool) {
 		for _, inside := range []bool{false, true} {
-			large, small := numberedLines(1000), numberedLines(80)
-			chat := provider.New(func(n int, _ []*schema.Message) (*schema.Message, error) {
-				switch {
-				case n == 0:
-					return callsFor(toolCall("large", "large")), nil
-				case n < 12:
-					return callsFor(toolCall(fmt.Sprint("small_", n), "small")), nil
-				}
-				return answers("done"), nil
-			}, 0, requestTokens)
+			large, small, chat := numberedLines(1000), numberedLines(80), largeThenSmall()
 			handlers := handlersOf(newHandler(t, &toolresult.HandlerConfig{Backend: newMemory(), ContextWindow: 10_000}))
 			if inside {
 				handlers = append(handlers, adk.NewEventSenderToolWrapper())
@@ -56,18 +60,8 @@ func TestEventsOfAHandler(t *testing.T) {
 
 // react's future hands out the same: notices, and the whole of what is pruned later.
 func TestMessagesOfReactsFuture(t *testing.T) {
-	large, small := numberedLines(1000), numberedLines(80)
-	script := func(n int, _ []*schema.Message) (*schema.Message, error) {
-		switch {
-		case n == 0:
-			return callsFor(toolCall("large", "large")), nil
-		case n < 12:
-			return callsFor(toolCall(fmt.Sprint("small_", n), "small")), nil
-		}
-		return answers("done"), nil
-	}
-	newRun := func() (*react.Agent, *provider.Model) {
-		chat := provider.New(script, 0, requestTokens)
+	inBothModes(t, func(t *testing.T, streaming bool) {
+		large, small, chat := numberedLines(1000), numberedLines(80), largeThenSmall()
 		agent, err := react.NewAgent(t.Context(), &react.AgentConfig{
 			ToolCallingModel: chat, MaxStep: 40,
 			ToolsConfig: compose.ToolsNodeConfig{
@@ -77,46 +71,44 @@ func TestMessagesOfReactsFuture(t *testing.T) {
 			MessageRewriter: newHook(t, &toolresult.CompactionConfig{ContextWindow: 10_000}).MessageRewriter(),
 		})
 		require.NoError(t, err)
-		return agent, chat
-	}
-	requireTold := func(chat *provider.Model, told map[string]string) {
-		read := toolResults(lastOf(chat.Requests()))
+		told, read := toolResults(futureOf(t, agent, streaming)), toolResults(lastOf(chat.Requests()))
 		assert.Equal(t, read["large"], told["large"])
+		assert.NotEqual(t, large, told["large"])
 		assert.Contains(t, read["small_1"], "removed to free up context")
 		assert.Equal(t, small, told["small_1"])
-	}
+	})
+}
 
-	agent, chat := newRun()
+// futureOf runs a react agent and returns the messages of its future.
+func futureOf(t *testing.T, agent *react.Agent, streaming bool) (messages []*schema.Message) {
+	t.Helper()
 	option, future := react.WithMessageFuture()
-	_, err := agent.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, option)
-	require.NoError(t, err)
-	var messages []*schema.Message
-	for iter := future.GetMessages(); ; {
-		msg, more, err := iter.Next()
+	question := []*schema.Message{schema.UserMessage("go")}
+	if !streaming {
+		_, err := agent.Generate(t.Context(), question, option)
 		require.NoError(t, err)
-		if !more {
-			break
-		}
-		messages = append(messages, msg)
+		return drained(t, future.GetMessages().Next)
 	}
-	requireTold(chat, toolResults(messages))
-
-	agent, chat = newRun()
-	option, future = react.WithMessageFuture()
-	_, err = joined(agent.Stream(t.Context(), []*schema.Message{schema.UserMessage("go")}, option))
+	_, err := joined(agent.Stream(t.Context(), question, option))
 	require.NoError(t, err)
-	messages = nil
-	for iter := future.GetMessageStreams(); ; {
-		stream, more, err := iter.Next()
-		require.NoError(t, err)
-		if !more {
-			break
-		}
+	for _, stream := range drained(t, future.GetMessageStreams().Next) {
 		msg, err := schema.ConcatMessageStream(stream)
 		require.NoError(t, err)
 		messages = append(messages, msg)
 	}
-	requireTold(chat, toolResults(messages))
+	return messages
+}
+
+func drained[T any](t *testing.T, next func() (T, bool, error)) (all []T) {
+	t.Helper()
+	for {
+		item, more, err := next()
+		require.NoError(t, err)
+		if !more {
+			return all
+		}
+		all = append(all, item)
+	}
 }
 
 // keepHistory keeps the conversation as it is when a run ends. It is all that a multi-turn application needs.

@@ -135,10 +135,10 @@ func (l *livePaths) quoted(before, rest string) {
 		return
 	}
 	if end := strings.IndexAny(rest, marks); end >= 0 {
-		l.escaped(rest[:end])
+		l.add(rest[:end])
 	}
 	if open == '"' && !strings.HasSuffix(before, `\"`) {
-		l.escaped(rest[:endOfJSON(rest)])
+		l.add(unescapeJSON(rest[:endOfJSON(rest)]))
 	}
 }
 
@@ -163,13 +163,6 @@ func endOfJSON(text string) int {
 		}
 	}
 	return len(text)
-}
-
-// escaped adds a path as it is and as it was before a notice or JSON escaped it.
-func (l *livePaths) escaped(path string) {
-	l.add(path)
-	l.add(html.UnescapeString(path))
-	l.add(unescapeJSON(path))
 }
 
 // bare adds a path that stands without quotes, and what of it comes before each place where it may have ended.

@@ -54,7 +54,7 @@ func TestLivePathsInText(t *testing.T) {
 		{"请读取/large_tool_result/call_1然后", []string{"call_1", "call_1然", "call_1然后"}, "Chinese without any"},
 		{"“/large_tool_result/my own file.txt”", []string{"my", "my own file.txt"}, "quotes hold spaces together"},
 		{"'/large_tool_result/my file'", []string{"my", "my file"}, "likewise"},
-		{`{"file_path":"/large_tool_result/a \"b\".txt"}`, []string{"a", `a "b".txt`, `a \`, `a \"b\".txt`}, "JSON"},
+		{`{"file_path":"/large_tool_result/a \"b\".txt"}`, []string{"a", `a "b".txt`, `a \`}, "JSON"},
 		{`{"args":"{\"file_path\":\"/large_tool_result/my file\"}"}`, []string{"my", "my file"}, "JSON in JSON"},
 		{`{"file_path":"\/large_tool_result\/call_1"}`, []string{"call_1"}, "JSON that escapes slashes"},
 		{`{"file_path":"/large_tool_result/\u62a5\u544a \ud83d\ude00"}`, []string{"报", "报告", "报告 😀"}, "JSON in ASCII"},
