@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const (
@@ -60,7 +62,7 @@ type DirBackend struct {
 	root    *os.Root
 	durable bool
 	lines   *dirIndexCache
-	blocks  sync.Pool // of *[dirBlock]byte
+	blocks  sync.Pool // of *[lines.BlockBytes]byte
 }
 
 var (
@@ -85,7 +87,7 @@ func NewDirBackend(ctx context.Context, cfg *DirConfig) (*DirBackend, error) {
 		return nil, badConfig("DirConfig.IndexBytes", cfg.IndexBytes, "0 (for 4 MiB) or more")
 	}
 	b := &DirBackend{durable: cfg.Sync, lines: newDirIndexCache(cfg.IndexBytes)}
-	b.blocks.New = func() any { return new([dirBlock]byte) }
+	b.blocks.New = func() any { return new([lines.BlockBytes]byte) }
 	if err := b.open(ctx, cfg.Dir); err != nil {
 		return nil, fmt.Errorf("toolresult: open directory for results: %w", err)
 	}

@@ -1,84 +1,19 @@
 package toolresult
 
-// Where the lines of a stored file begin, sparsely: how many newlines there are up to the end of each block. A line is
-// then found by a binary search and a look into one block. 200 MB take 25 KB of it.
+// Where the lines of a stored file begin: the indexes of the files used last. They are built while a file is written, or grow
+// while it is read.
 
 import (
-	"bytes"
 	"container/list"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"sync"
+
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
-const (
-	// dirBlock is the distance of two entries, in bytes of the file. Smaller blocks would make a page hardly cheaper, as a
-	// read of 64 KiB costs little more than the call itself, and the index larger.
-	dirBlock = 64 << 10
-	// dirIndexCost is what an entry takes beside its index: the description of the file, the list and the map.
-	dirIndexCost = 600
-)
-
-// dirIndex covers the first size bytes of a file, not always all of it. Once in the cache it is never changed.
-type dirIndex struct {
-	size     int64
-	newlines int64
-	blocks   []int64 // newlines up to the end of each whole block
-	open     bool    // the last byte is not a newline
-}
-
-// indexText takes the next bytes of the file into the index, in pieces of any size: a whole result, what a stream brings, or
-// a block that is read again. It is the only look at the text that a write takes.
-func indexText[T string | []byte](x *dirIndex, text T) {
-	for len(text) > 0 {
-		n := min(len(text), int(dirBlock-x.size%dirBlock))
-		x.newlines += int64(countNewlines(text[:n]))
-		x.open = text[n-1] != '\n'
-		x.size += int64(n)
-		if x.size%dirBlock == 0 {
-			x.blocks = append(x.blocks, x.newlines)
-		}
-		text = text[n:]
-	}
-}
-
-// countNewlines spares a copy of the text: strings and bytes have the same fast count, under two names.
-func countNewlines[T string | []byte](text T) int {
-	switch text := any(text).(type) {
-	case string:
-		return strings.Count(text, "\n")
-	case []byte:
-		return bytes.Count(text, []byte{'\n'})
-	}
-	return 0
-}
-
-// lines counts a last line without a newline too.
-func (x *dirIndex) lines() int64 {
-	if x.open {
-		return x.newlines + 1
-	}
-	return x.newlines
-}
-
-// blockOf says which block has the nth newline, and how many newlines are before it. Behind the last whole block there is
-// one more, which no entry stands for.
-func (x *dirIndex) blockOf(n int64) (no, before int64) {
-	i, _ := slices.BinarySearch(x.blocks, n)
-	if i > 0 {
-		before = x.blocks[i-1]
-	}
-	return int64(i), before
-}
-
-// clone lets an index grow although another reader has it in its hands.
-func (x *dirIndex) clone() *dirIndex {
-	c := *x
-	c.blocks = slices.Clone(x.blocks)
-	return &c
-}
+// dirIndexCost is what an entry takes beside its index: the description of the file, the list and the map.
+const dirIndexCost = 600
 
 // dirIndexCache keeps the indexes of the files used last, each for one state of one file: the same identity, size and
 // time. Another process may replace a file at any moment, so that what is remembered is believed only together with these
@@ -94,7 +29,7 @@ type dirIndexCache struct {
 type dirIndexEntry struct {
 	key   string
 	info  fs.FileInfo
-	index *dirIndex
+	index *lines.Index
 }
 
 func newDirIndexCache(limit int) *dirIndexCache {
@@ -105,16 +40,16 @@ func newDirIndexCache(limit int) *dirIndexCache {
 }
 
 // get gives an empty index where none is known for this state of the file. An old one is left for put to replace.
-func (c *dirIndexCache) get(key string, info fs.FileInfo) *dirIndex {
+func (c *dirIndexCache) get(key string, info fs.FileInfo) *lines.Index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	element, ok := c.byKey[key]
 	if !ok {
-		return &dirIndex{}
+		return &lines.Index{}
 	}
 	entry := element.Value.(*dirIndexEntry)
 	if !sameState(entry.info, info) {
-		return &dirIndex{}
+		return &lines.Index{}
 	}
 	c.order.MoveToFront(element)
 	return entry.index
@@ -125,7 +60,7 @@ func sameState(a, b fs.FileInfo) bool {
 }
 
 // put keeps an index that is not changed any more. One that is larger than all of the memory goes again at once.
-func (c *dirIndexCache) put(key string, info fs.FileInfo, index *dirIndex) {
+func (c *dirIndexCache) put(key string, info fs.FileInfo, index *lines.Index) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(c.byKey[key])
@@ -156,5 +91,5 @@ func (c *dirIndexCache) remove(element *list.Element) {
 
 // cost is in bytes, and not exact.
 func (e *dirIndexEntry) cost() int {
-	return dirIndexCost + len(e.key) + 8*cap(e.index.blocks)
+	return dirIndexCost + len(e.key) + e.index.Bytes()
 }

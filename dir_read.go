@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 var errDirChanged = errors.New("changed while it was being read")
@@ -73,11 +75,11 @@ func (b *DirBackend) Stat(ctx context.Context, req *StatRequest) (*StoredFile, e
 // describe adds what is known of the lines, which is all or nothing: an index that does not reach the end cannot say how
 // many there are.
 func (b *DirBackend) describe(key string, info fs.FileInfo) *StoredFile {
-	lines := int64(-1)
-	if index := b.lines.get(key, info); index.size == info.Size() {
-		lines = index.lines()
+	known := int64(-1)
+	if index := b.lines.get(key, info); index.Size() == info.Size() {
+		known = index.Lines()
 	}
-	return &StoredFile{FilePath: "/" + key, Size: info.Size(), Lines: lines, ModTime: info.ModTime()}
+	return &StoredFile{FilePath: "/" + key, Size: info.Size(), Lines: known, ModTime: info.ModTime()}
 }
 
 // dirFile is a stored result, open for reading by one goroutine, for one call. Whatever happens to the path meanwhile, it is
@@ -88,8 +90,8 @@ type dirFile struct {
 	ctx     context.Context
 	key     string
 	info    fs.FileInfo
-	block   *[dirBlock]byte // borrowed
-	blockNo int64           // which block of the file is in it; -1: none
+	block   *[lines.BlockBytes]byte // borrowed
+	blockNo int64                   // which block of the file is in it; -1: none
 }
 
 // openFile opens what lookUp has found. If that was replaced in between, by a new result or by a link, it looks again: os.Root
@@ -111,7 +113,7 @@ func (b *DirBackend) openFile(ctx context.Context, virtual string) (*dirFile, er
 		opened, err := file.Stat()
 		// A pipe may have got the very inode that the file had.
 		if err == nil && opened.Mode().IsRegular() && os.SameFile(info, opened) {
-			block := b.blocks.Get().(*[dirBlock]byte)
+			block := b.blocks.Get().(*[lines.BlockBytes]byte)
 			return &dirFile{File: file, backend: b, ctx: ctx, key: key, info: opened, block: block, blockNo: -1}, nil
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
@@ -183,10 +185,11 @@ func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	if index.newlines < n {
+	if index.Newlines() < n {
 		return f.info.Size(), false, nil
 	}
-	no, before := index.blockOf(n)
+	no := index.BlockOf(n)
+	before := index.Before(no)
 	block, err := f.readBlock(no)
 	if err != nil {
 		return 0, false, err
@@ -195,27 +198,27 @@ func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
 	if at < 0 {
 		return 0, false, errDirChanged
 	}
-	return no*dirBlock + int64(at) + 1, true, nil
+	return no*lines.BlockBytes + int64(at) + 1, true, nil
 }
 
 // indexTo gives an index that reaches to the nth newline at least. What it had to read it leaves to the next call, so that
 // paging through a file that another process has written reads it once. It reads no further than asked: the first page of
 // a large file is cheap without any index.
-func (f *dirFile) indexTo(n int64) (*dirIndex, error) {
+func (f *dirFile) indexTo(n int64) (*lines.Index, error) {
 	known := f.backend.lines.get(f.key, f.info)
-	if known.newlines >= n || known.size >= f.info.Size() {
+	if known.Newlines() >= n || known.Size() >= f.info.Size() {
 		return known, nil
 	}
-	index := known.clone()
-	for index.newlines < n && index.size < f.info.Size() {
+	index := known.Clone()
+	for index.Newlines() < n && index.Size() < f.info.Size() {
 		if err := f.ctx.Err(); err != nil {
 			return nil, err
 		}
-		block, err := f.readBlock(index.size / dirBlock)
+		block, err := f.readBlock(index.Size() / lines.BlockBytes)
 		if err != nil {
 			return nil, err
 		}
-		indexText(index, block[index.size%dirBlock:])
+		lines.Add(index, block[index.Size()%lines.BlockBytes:])
 	}
 	f.backend.lines.put(f.key, f.info, index)
 	return index, nil
@@ -224,12 +227,12 @@ func (f *dirFile) indexTo(n int64) (*dirIndex, error) {
 // readBlock reads one block, unless it is there already: the first and the last line of a page are mostly in the same one.
 // A file is never cut while it is one of ours, so less than expected means that somebody else is at work here.
 func (f *dirFile) readBlock(no int64) ([]byte, error) {
-	block := f.block[:min(dirBlock, f.info.Size()-no*dirBlock)]
+	block := f.block[:min(lines.BlockBytes, f.info.Size()-no*lines.BlockBytes)]
 	if f.blockNo == no {
 		return block, nil
 	}
 	f.blockNo = -1
-	_, err := f.ReadAt(block, no*dirBlock)
+	_, err := f.ReadAt(block, no*lines.BlockBytes)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, errDirChanged

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path"
 	"runtime"
+
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const (
@@ -75,7 +77,7 @@ type dirUpload struct {
 	file    *os.File
 	out     stringWriter
 	flush   func() error // nil: out is not buffered
-	index   dirIndex
+	index   lines.Index
 	err     error       // the first failed write
 	info    fs.FileInfo // once all of the result is in the file, and the file closed
 	ended   bool
@@ -132,7 +134,7 @@ func putText[T string | []byte](u *dirUpload, text T, write func(T) (int, error)
 		chunk := text[n:min(len(text), n+dirChunk)]
 		var k int
 		k, err = write(chunk)
-		indexText(&u.index, chunk)
+		lines.Add(&u.index, chunk)
 		n += k
 	}
 	u.err = err

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolresult/toolresult"
-	"github.com/eino-toolresult/toolresult/blobbackend/internal/lines"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 var errChanged = errors.New("changed while it was being read")

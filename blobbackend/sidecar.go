@@ -11,7 +11,7 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/eino-toolresult/toolresult/blobbackend/internal/lines"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const (

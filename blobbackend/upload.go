@@ -13,7 +13,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/eino-toolresult/toolresult"
-	"github.com/eino-toolresult/toolresult/blobbackend/internal/lines"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 // chunkBytes is how much is taken in between two looks at the context.

@@ -12,7 +12,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/eino-toolresult/toolresult"
-	"github.com/eino-toolresult/toolresult/blobbackend/internal/lines"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const (

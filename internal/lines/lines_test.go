@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolresult/toolresult/blobbackend/internal/lines"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const block = lines.BlockBytes
