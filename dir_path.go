@@ -16,13 +16,15 @@ import (
 const (
 	// dirMaxPart is the bound of ext4, APFS and most others, in bytes.
 	dirMaxPart = 255
-	// dirMaxPath is the bound of object stores. It keeps a path of very many folders from taking very long.
+	// dirMaxPath is the bound of object stores.
 	dirMaxPath = 1024
+	// dirMaxParts keeps a path of very many folders from taking very long: each is looked at from the root on.
+	dirMaxParts = 64
 )
 
 var (
-	errDirPath = fmt.Errorf("%w: want a path below the root, without \"..\", backslash or NUL, of at most %d bytes, and %d in a part",
-		fs.ErrInvalid, dirMaxPath, dirMaxPart)
+	errDirPath = fmt.Errorf("%w: want a path below the root, without \"..\", backslash or NUL, of at most %d bytes and %d parts, and %d bytes in a part",
+		fs.ErrInvalid, dirMaxPath, dirMaxParts, dirMaxPart)
 	errDirReserved   = fmt.Errorf("%w: the folder %s is reserved", fs.ErrInvalid, dirHidden)
 	errDirNotFolder  = dirFault("a part of the path is not a folder")
 	errDirIsFolder   = dirFault("is a folder")
@@ -40,6 +42,9 @@ func (f dirFault) Is(target error) bool { return target == fs.ErrInvalid }
 func dirKey(virtual string) (string, error) {
 	key := path.Clean(strings.Trim(virtual, "/"))
 	if key == "." || len(virtual) > dirMaxPath || strings.ContainsAny(virtual, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(key)) {
+		return "", errDirPath
+	}
+	if strings.Count(key, "/") >= dirMaxParts {
 		return "", errDirPath
 	}
 	for part := range strings.SplitSeq(virtual, "/") {

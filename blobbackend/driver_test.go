@@ -85,7 +85,7 @@ func TestLargeStreamReachesDriverInLargePieces(t *testing.T) {
 		assert.GreaterOrEqual(t, piece, 64<<10, "a driver's pipe is slow with small pieces")
 	}
 	assert.Equal(t, 5<<20, data.opts.BufferSize, "the drivers' own parts take more memory")
-	assert.Equal(t, 3, data.opts.MaxConcurrency, "likewise")
+	assert.Equal(t, 2, data.opts.MaxConcurrency, "likewise")
 	assert.Equal(t, "text/plain; charset=utf-8", data.contentType, "a driver that must guess holds back the first bytes")
 	assert.True(t, strings.HasPrefix(data.key, ".toolresult/data/"))
 	assert.True(t, strings.HasPrefix(index.key, ".toolresult/lines/"))
@@ -113,14 +113,14 @@ func TestAbortCancelsBeforeClose(t *testing.T) {
 }
 
 func TestSmallResultIsOneRequest(t *testing.T) {
-	store, b := newWatched(t, blobbackend.Config{ContentType: "application/json", PartBytes: 8 << 20, PartsAtOnce: 4})
+	store, b := newWatched(t, blobbackend.Config{ContentType: "application/json", PartBytes: 8 << 20, PartsAtOnce: 3})
 	require.NoError(t, b.WriteNew(t.Context(), &toolresult.WriteRequest{FilePath: "/a", Content: strings.Repeat("x\n", 50_000)}))
 	require.Len(t, store.objects, 1)
 	o := store.objects[0]
 	assert.True(t, o.opts.IfNotExist)
 	assert.Equal(t, "application/json", o.contentType)
 	assert.Equal(t, 8<<20, o.opts.BufferSize)
-	assert.Equal(t, 4, o.opts.MaxConcurrency)
+	assert.Equal(t, 3, o.opts.MaxConcurrency)
 	assert.Equal(t, "100000", o.opts.Metadata["toolresult-bytes"])
 	assert.Equal(t, "50000", o.opts.Metadata["toolresult-lines"])
 }
