@@ -53,7 +53,7 @@ type DirConfig struct {
 // on the same directory.
 //
 // Paths are cleaned, so that a/b, /a//b/ and /a/./b are the same. Refused are empty ones and any with a ".." part, a
-// backslash, a NUL, more than 1024 bytes, or more than 255 in a part; on Windows reserved names too. Errors are *fs.PathError with the
+// backslash, a NUL, more than 1024 bytes or 64 parts, or more than 255 bytes in a part; on Windows reserved names too. Errors are *fs.PathError with the
 // path as it was given, never with the directory on disk. Anything on the way or at the end of a path that is neither a
 // folder nor a regular file is refused as well: symbolic links are not followed, and pipes and devices not opened.
 //
