@@ -27,7 +27,7 @@ const (
 	minPartBytes       = 5 << 20 // S3 refuses smaller ones
 	maxPartBytes       = 1 << 30
 	maxPartsAtOnce     = 64
-	defaultPartsAtOnce = 2
+	defaultPartsAtOnce = 4
 	defaultTimeout     = time.Minute
 	defaultIndexBytes  = 4 << 20
 	defaultContentType = "text/plain; charset=utf-8"
@@ -50,7 +50,7 @@ type Config struct {
 	// result at 10 000 times as much, and an upload takes about (PartsAtOnce+1) times as much memory, and 20 to 40 MB beside.
 	// 0 means 5 MiB; else 5 MiB to 1 GiB.
 	PartBytes int
-	// PartsAtOnce is how many parts of one upload are on their way at the same time. 0 means 2; at most 64.
+	// PartsAtOnce is how many parts of one upload are on their way at the same time. 0 means 4; at most 64.
 	PartsAtOnce int
 	// Timeout is how long the store may be silent: until an answer comes, or until the next piece of a transfer is taken or
 	// given, with all retries of the SDK. Deadlines of the caller's context hold beside it. On a slow line, PartBytes times
@@ -137,7 +137,7 @@ func (c *Config) check() error {
 		want             string
 	}{
 		{"PartBytes", c.PartBytes, minPartBytes, maxPartBytes, "0 (for 5 MiB), or 5 MiB to 1 GiB"},
-		{"PartsAtOnce", c.PartsAtOnce, 1, maxPartsAtOnce, "0 (for 2), or 1 to 64"},
+		{"PartsAtOnce", c.PartsAtOnce, 1, maxPartsAtOnce, "0 (for 4), or 1 to 64"},
 		{"IndexBytes", c.IndexBytes, 0, math.MaxInt, "0 (for 4 MiB) or more"},
 	} {
 		if n.value < n.low || n.value > n.high {

@@ -29,7 +29,7 @@ func TestConfigRefused(t *testing.T) {
 		{&blobbackend.Config{Bucket: bucket, ContentType: "no type at all"}, `Config.ContentType is "no type at all"; want a MIME type`},
 		{&blobbackend.Config{Bucket: bucket, PartBytes: 5<<20 - 1}, "Config.PartBytes is 5242879; want 0 (for 5 MiB), or 5 MiB to 1 GiB"},
 		{&blobbackend.Config{Bucket: bucket, PartBytes: 1<<30 + 1}, "Config.PartBytes is 1073741825; want"},
-		{&blobbackend.Config{Bucket: bucket, PartsAtOnce: -1}, "Config.PartsAtOnce is -1; want 0 (for 2), or 1 to 64"},
+		{&blobbackend.Config{Bucket: bucket, PartsAtOnce: -1}, "Config.PartsAtOnce is -1; want 0 (for 4), or 1 to 64"},
 		{&blobbackend.Config{Bucket: bucket, PartsAtOnce: 65}, "Config.PartsAtOnce is 65; want"},
 		{&blobbackend.Config{Bucket: bucket, Timeout: -1}, "Config.Timeout is -1ns; want 0 (for 1 minute) or more"},
 		{&blobbackend.Config{Bucket: bucket, IndexBytes: -1}, "Config.IndexBytes is -1; want 0 (for 4 MiB) or more"},

@@ -85,7 +85,7 @@ func TestLargeStreamReachesDriverInLargePieces(t *testing.T) {
 		assert.GreaterOrEqual(t, piece, 64<<10, "a driver's pipe is slow with small pieces")
 	}
 	assert.Equal(t, 5<<20, data.opts.BufferSize, "the drivers' own parts take more memory")
-	assert.Equal(t, 2, data.opts.MaxConcurrency, "likewise")
+	assert.Equal(t, 4, data.opts.MaxConcurrency, "likewise")
 	assert.Equal(t, "text/plain; charset=utf-8", data.contentType, "a driver that must guess holds back the first bytes")
 	assert.True(t, strings.HasPrefix(data.key, ".toolresult/data/"))
 	assert.True(t, strings.HasPrefix(index.key, ".toolresult/lines/"))

@@ -34,11 +34,11 @@ type Server struct {
 	ended             chan error
 }
 
-// ForTests starts a server, or gives nil where it is not installed. In CI that is an error: a suite that tests nothing must not
-// pass there.
+// ForTests starts a server, or gives nil where it is not installed. In CI, and where VERSITYGW
+// says where it is, that is an error: a suite that tests nothing must not pass there.
 func ForTests() (*Server, error) {
 	s, err := Start()
-	if err == nil || os.Getenv("CI") == "true" {
+	if err == nil || os.Getenv("CI") == "true" || os.Getenv("VERSITYGW") != "" {
 		return s, err
 	}
 	fmt.Fprintln(os.Stderr, "tests on a real server are skipped:", err)
