@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
 
@@ -23,6 +24,9 @@ const (
 	maxOpen = 16
 	// firstTail is how much is read from the end of a file at first: enough for a result of 200 MB.
 	firstTail = 32 << 10
+	// minAge is how old a file must be to be remembered where the store keeps times in whole seconds: a younger one could be
+	// replaced by another of its size without a trace.
+	minAge = 2 * time.Second
 	// maxTries is how often a file is read again that was replaced while it was being read.
 	maxTries = 10
 )
@@ -150,14 +154,25 @@ func (f *files) known(path string, now *toolresult.StoredFile) *file {
 
 // remember takes the place of an older state of the same file, and lets go of the file that was used longest ago.
 func (f *files) remember(opened *file) {
+	f.forget(opened.path)
+	if stored := opened.stored.ModTime; stored.Nanosecond() == 0 && time.Since(stored) < minAge {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open = slices.DeleteFunc(f.open, func(known *file) bool { return known.path == opened.path })
+	f.open = slices.DeleteFunc(f.open, func(known *file) bool { return known.path == opened.path }) // another reader's
 	f.open = slices.Insert(f.open, 0, opened)
 	if len(f.open) > maxOpen {
 		f.open[maxOpen] = nil
 		f.open = f.open[:maxOpen]
 	}
+}
+
+// forget lets go of a file that is being replaced. The clock of the store may differ from ours, so its age alone does not tell.
+func (f *files) forget(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open = slices.DeleteFunc(f.open, func(known *file) bool { return known.path == path })
 }
 
 // readTail reads the tables at the end of a file, with one range in most cases. A file that has none is not ours, and its

@@ -30,6 +30,7 @@ func (b *plainBackend) Write(ctx context.Context, req *toolresult.WriteRequest) 
 	if err != nil {
 		return &fs.PathError{Op: "write", Path: req.FilePath, Err: err}
 	}
+	defer b.files.forget(req.FilePath)
 	return b.store.Write(ctx, &toolresult.WriteRequest{FilePath: req.FilePath, Content: packed})
 }
 
