@@ -33,6 +33,9 @@ func (w *asyncWriter) WriteNew(ctx context.Context, req *WriteRequest) error {
 
 func (w *asyncWriter) writeNew(ctx context.Context, req *WriteRequest) error {
 	key := rooted(req.FilePath)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := w.queue.locks.lock(ctx, key); err != nil {
 		return err
 	}

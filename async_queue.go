@@ -61,6 +61,9 @@ func (q *asyncQueue) Write(ctx context.Context, req *WriteRequest) error {
 // store would then never see what it was told is stored.
 func (q *asyncQueue) replace(ctx context.Context, req *WriteRequest) error {
 	key := rooted(req.FilePath)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := q.locks.lock(ctx, key); err != nil {
 		return err
 	}

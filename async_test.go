@@ -245,6 +245,20 @@ type panicking struct{ *filesystem.InMemoryBackend }
 
 func (*panicking) Write(context.Context, *toolresult.WriteRequest) error { panic("no disk") }
 
+// TestAsyncCancelled tries often, as it is a matter of luck which of two channels that are ready a select takes.
+func TestAsyncCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := newAsync(t, toolresult.AsyncConfig{Backend: openDir(t, t.TempDir())})
+	for i := range 30 {
+		req := &toolresult.WriteRequest{FilePath: fmt.Sprint("/", i)}
+		require.ErrorIs(t, b.Write(ctx, req), context.Canceled, "there is room, but nobody waits for the answer any more")
+		require.ErrorIs(t, b.(toolresult.ExclusiveWriter).WriteNew(ctx, req), context.Canceled, "likewise")
+		_, err := asyncRead(b, req.FilePath)
+		require.ErrorIs(t, err, fs.ErrNotExist, "and nothing was queued")
+	}
+}
+
 func TestAsyncClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGated()

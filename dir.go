@@ -8,6 +8,7 @@ package toolresult
 // others make. The directory is for results alone: whatever else lies in it is listed, and swept, like a result.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,15 +54,16 @@ type DirConfig struct {
 // on the same directory.
 //
 // Paths are cleaned, so that a/b, /a//b/ and /a/./b are the same. Refused are empty ones and any with a ".." part, a
-// backslash, a NUL, more than 1024 bytes or 64 parts, or more than 255 bytes in a part; on Windows reserved names too. Errors are *fs.PathError with the
-// path as it was given, never with the directory on disk. Anything on the way or at the end of a path that is neither a
-// folder nor a regular file is refused as well: symbolic links are not followed, and pipes and devices not opened.
+// backslash, a NUL, more than 1024 bytes or 64 parts, or more than 255 bytes in a part; on Windows reserved names too.
+// Errors are *fs.PathError with the path as it was given, never with the directory on disk. Anything on the way or at the
+// end of a path that is neither a folder nor a regular file is refused as well: symbolic links are not followed, and
+// pipes and devices not opened.
 //
 // Deleting the last file of a folder deletes the folder.
 type DirBackend struct {
 	root    *os.Root
 	durable bool
-	lines   *dirIndexCache
+	lines   *lines.Cache[fs.FileInfo]
 	blocks  sync.Pool // of *[lines.BlockBytes]byte
 }
 
@@ -86,7 +88,7 @@ func NewDirBackend(ctx context.Context, cfg *DirConfig) (*DirBackend, error) {
 	if cfg.IndexBytes < 0 {
 		return nil, badConfig("DirConfig.IndexBytes", cfg.IndexBytes, "0 (for 4 MiB) or more")
 	}
-	b := &DirBackend{durable: cfg.Sync, lines: newDirIndexCache(cfg.IndexBytes)}
+	b := &DirBackend{durable: cfg.Sync, lines: lines.NewCache[fs.FileInfo](cmp.Or(cfg.IndexBytes, dirIndexBytes))}
 	b.blocks.New = func() any { return new([lines.BlockBytes]byte) }
 	if err := b.open(ctx, cfg.Dir); err != nil {
 		return nil, fmt.Errorf("toolresult: open directory for results: %w", err)

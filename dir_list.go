@@ -29,7 +29,7 @@ func (b *DirBackend) Delete(ctx context.Context, req *DeleteRequest) error {
 	if err != nil {
 		return dirError("delete", req.FilePath, err)
 	}
-	b.lines.drop(key)
+	b.lines.Drop(key)
 	b.removeEmpty(path.Dir(key))
 	return nil
 }

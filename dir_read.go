@@ -76,7 +76,7 @@ func (b *DirBackend) Stat(ctx context.Context, req *StatRequest) (*StoredFile, e
 // many there are.
 func (b *DirBackend) describe(key string, info fs.FileInfo) *StoredFile {
 	known := int64(-1)
-	if index := b.lines.get(key, info); index.Size() == info.Size() {
+	if index := b.index(key, info); index.Size() == info.Size() {
 		known = index.Lines()
 	}
 	return &StoredFile{FilePath: "/" + key, Size: info.Size(), Lines: known, ModTime: info.ModTime()}
@@ -205,7 +205,7 @@ func (f *dirFile) behindNewline(n int64) (offset int64, found bool, err error) {
 // paging through a file that another process has written reads it once. It reads no further than asked: the first page of
 // a large file is cheap without any index.
 func (f *dirFile) indexTo(n int64) (*lines.Index, error) {
-	known := f.backend.lines.get(f.key, f.info)
+	known := f.backend.index(f.key, f.info)
 	if known.Newlines() >= n || known.Size() >= f.info.Size() {
 		return known, nil
 	}
@@ -220,7 +220,7 @@ func (f *dirFile) indexTo(n int64) (*lines.Index, error) {
 		}
 		lines.Add(index, block[index.Size()%lines.BlockBytes:])
 	}
-	f.backend.lines.put(f.key, f.info, index)
+	f.backend.lines.Put(f.key, index, f.info)
 	return index, nil
 }
 

@@ -197,7 +197,7 @@ func (u *dirUpload) end(place func(temp, key string) error) error {
 		return err
 	}
 	u.ended = true
-	u.backend.lines.put(u.key, u.info, &u.index)
+	u.backend.lines.Put(u.key, &u.index, u.info)
 	return u.backend.syncFolders(u.key)
 }
 

@@ -10,6 +10,19 @@ import (
 	"github.com/cloudwego/eino/compose"
 )
 
+// FailurePolicy says what a tool call returns when its result should be stored and cannot be.
+type FailurePolicy int
+
+const (
+	// FailCall returns the error, wrapped. It is the default, because nothing is lost unnoticed.
+	FailCall FailurePolicy = iota
+	// PassThrough returns the original result, however large.
+	PassThrough
+	// TruncateInline returns head and tail of the result, within the limit, with a line that says that it was not saved and
+	// why in a word. What is left out is lost. Where no excerpt fits, the original result is returned.
+	TruncateInline
+)
+
 // fail does with a result that cannot be stored what the policy says. The error is wrapped here and nowhere else.
 func (o *offloader) fail(ctx context.Context, input *compose.ToolInput, text string, limit int, f failure) (verdict, error) {
 	err := f.wrap(input.CallID)

@@ -20,7 +20,7 @@ type textIntake struct {
 func (in *textIntake) take(chunk string) error {
 	in.chunks = append(in.chunks, chunk)
 	err := in.add(chunk)
-	if in.spilling() {
+	if in.begun {
 		in.chunks = nil
 	}
 	return err
@@ -29,7 +29,7 @@ func (in *textIntake) take(chunk string) error {
 // end delivers one empty chunk for a stream without any, because Eino cannot join no chunks: an invoked tool fails, and a
 // streamed message is dropped.
 func (in *textIntake) end() ([]string, error) {
-	if in.spilling() {
+	if in.begun {
 		v, err := in.finish()
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (in *partsIntake) take(chunk *schema.ToolResult) error {
 			return err
 		}
 	}
-	if in.spilling() {
+	if in.begun {
 		in.chunks = nil
 	}
 	return nil
@@ -112,7 +112,7 @@ func (in *partsIntake) part(p schema.ToolOutputPart) error {
 }
 
 func (in *partsIntake) end() ([]*schema.ToolResult, error) {
-	if in.spilling() {
+	if in.begun {
 		v, err := in.finish()
 		if err != nil {
 			return nil, err

@@ -21,19 +21,6 @@ const (
 	defaultSearchToolName = "search_file"
 )
 
-// FailurePolicy says what a tool call returns when its result should be stored and cannot be.
-type FailurePolicy int
-
-const (
-	// FailCall returns the error, wrapped. It is the default, because nothing is lost unnoticed.
-	FailCall FailurePolicy = iota
-	// PassThrough returns the original result, however large.
-	PassThrough
-	// TruncateInline returns head and tail of the result, within the limit, with a line that says that it was not saved and
-	// why in a word. What is left out is lost. Where no excerpt fits, the original result is returned.
-	TruncateInline
-)
-
 // OffloadConfig configures NewOffload.
 type OffloadConfig struct {
 	// Backend stores the results. Required. Whether two results with one call ID can ever overwrite each other depends on
@@ -44,7 +31,8 @@ type OffloadConfig struct {
 	// TokenLimit is the size up to which a result stays as it is. Tokens. Optional. 0 means 20 000. Negative values are refused.
 	TokenLimit int
 	// PathGenerator names the file of a result. Its path must be clean, not above the root, UTF-8 without control
-	// characters; anything else counts as its error. It must not name both x and x/y, as a file cannot lie in a file. It may be asked twice for one streamed result. Optional. Default: PathPrefix, then the call ID in the encoding of
+	// characters; anything else counts as its error. It must not name both x and x/y, as a file cannot lie in a file. It
+	// may be asked twice for one streamed result. Optional. Default: PathPrefix, then the call ID in the encoding of
 	// SafeName; a result without a call ID takes a name from its content.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
 	// TokenCounter measures results and notices. It sees one tool message with the text, or the text alone where it has
@@ -321,10 +309,10 @@ func (o *offloader) describe(ctx context.Context, input *compose.ToolInput, text
 	if _, err := sample.WriteString(text); err != nil {
 		return nil, failure{stage: sampling, err: err}
 	}
-	n.sample = sample.String()
-	if o.needsTokens {
+	n.sample, n.tokens = sample.String(), size.tokens
+	if o.needsTokens && size.tokens < 0 {
 		var err error
-		if n.tokens, err = o.size.count(ctx, input, text, size); err != nil {
+		if n.tokens, err = o.size.count(ctx, input, text); err != nil {
 			return nil, failure{stage: counting, err: err}
 		}
 	}

@@ -17,10 +17,7 @@ import (
 	"time"
 )
 
-const (
-	sweepPrefix = "/large_tool_result"
-	sweepMinAge = 10 * time.Minute
-)
+const sweepMinAge = 10 * time.Minute
 
 // SweepConfig says what Sweep deletes. At least one of MaxAge and MaxBytes must be set.
 type SweepConfig struct {
@@ -109,7 +106,7 @@ func newSweep(backend Backend, cfg *SweepConfig) (*sweeper, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	sweep, err := newSweeper(backend, cmp.Or(cfg.Prefix, sweepPrefix))
+	sweep, err := newSweeper(backend, cmp.Or(cfg.Prefix, defaultPathPrefix))
 	if err != nil {
 		return nil, fmt.Errorf("toolresult: sweep %s: %w", sweep.prefix, err)
 	}

@@ -46,9 +46,6 @@ func (o *offloader) newArrival(ctx context.Context, input *compose.ToolInput) *a
 	return a
 }
 
-// spilling reports whether the text is no longer held.
-func (a *arrival) spilling() bool { return a.begun }
-
 // add takes in a piece of the text.
 func (a *arrival) add(text string) error {
 	if a.meter == nil {
@@ -191,7 +188,7 @@ func (s *spill) say() (said string, tokens int64, err error) {
 	for _, sample := range []string{s.sample.String(), ""} {
 		s.notice.sample = sample
 		said = s.o.template.render(s.notice)
-		tokens, err = s.o.size.count(s.ctx, s.input, said, textSize{tokens: -1})
+		tokens, err = s.o.size.count(s.ctx, s.input, said)
 		if err != nil || int64(len(said)) < s.notice.bytes && tokens < s.notice.tokens {
 			break
 		}

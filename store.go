@@ -10,6 +10,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -22,15 +23,14 @@ type resultStore struct {
 	reader    Reader          // likewise
 	creator   Creator         // likewise
 
-	mu      sync.Mutex
-	writing map[string]chan struct{} // paths with a put under way; closed when it ends
+	writing pathLocks // of puts under way, so that two parallel calls with one ID cannot both find it free
 	seed    maphash.Seed
-	written map[string]uint64 // only for a backend that can only write: path to hash of its text
-	oldest  []string          // the paths in written, first in first out
+	mu      sync.Mutex
+	written recent[uint64] // only for a backend that can only write: path to hash of its text
 }
 
 func newResultStore(backend Backend) *resultStore {
-	s := &resultStore{backend: backend, writing: make(map[string]chan struct{}), seed: maphash.MakeSeed(), written: make(map[string]uint64)}
+	s := &resultStore{backend: backend, seed: maphash.MakeSeed()}
 	s.exclusive, _ = backend.(ExclusiveWriter)
 	s.reader, _ = backend.(Reader)
 	s.creator, _ = backend.(Creator)
@@ -44,17 +44,17 @@ func (s *resultStore) put(ctx context.Context, path, text string) (taken bool, e
 		if !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}
-		stored, found, err := s.read(ctx, path)
+		stored, found, err := readWhole(ctx, s.reader, path)
 		return !found || stored != text, err
 	}
-	if err := s.lock(ctx, path); err != nil {
+	if err := s.writing.lock(ctx, path); err != nil {
 		return false, err
 	}
-	defer s.unlock(path)
+	defer s.writing.unlock(path)
 	if s.reader == nil {
 		return s.putBlind(ctx, path, text)
 	}
-	stored, found, err := s.read(ctx, path)
+	stored, found, err := readWhole(ctx, s.reader, path)
 	if err != nil || found {
 		return found && stored != text, err
 	}
@@ -65,7 +65,7 @@ func (s *resultStore) put(ctx context.Context, path, text string) (taken bool, e
 func (s *resultStore) putBlind(ctx context.Context, path, text string) (taken bool, err error) {
 	hash := maphash.String(s.seed, text)
 	s.mu.Lock()
-	known, found := s.written[path]
+	known, found := s.written.byPath[path]
 	s.mu.Unlock()
 	if found {
 		return known != hash, nil
@@ -75,27 +75,19 @@ func (s *resultStore) putBlind(ctx context.Context, path, text string) (taken bo
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.written[path] = hash
-	s.oldest = append(s.oldest, path)
-	if len(s.oldest) > maxRemembered {
-		delete(s.written, s.oldest[0])
-		s.oldest = s.oldest[1:]
-	}
+	s.written.set(path, hash, maxRemembered)
 	return false, nil
 }
 
-// read returns the whole text under a path. Foreign backends have plain errors for what is not there, so any error but
-// the context's own means "not found".
-func (s *resultStore) read(ctx context.Context, path string) (text string, found bool, err error) {
-	if s.reader == nil {
+// readWhole returns the whole text under a path. Foreign backends have plain errors for what is not there, so any error but
+// the context's own means "not found". A nil reader finds nothing.
+func readWhole(ctx context.Context, reader Reader, path string) (text string, found bool, err error) {
+	if reader == nil {
 		return "", false, nil
 	}
-	content, err := s.reader.Read(ctx, wholeFile(path))
-	if err != nil {
+	content, err := reader.Read(ctx, wholeFile(path))
+	if err != nil || content == nil {
 		return "", false, ctx.Err()
-	}
-	if content == nil {
-		return "", false, nil
 	}
 	return content.Content, true, nil
 }
@@ -141,28 +133,72 @@ func wholeFile(path string) *ReadRequest {
 	return &ReadRequest{FilePath: path, Offset: 1, Limit: math.MaxInt32}
 }
 
-// lock waits for a put of the same path, so that two parallel calls with one ID cannot both find it free.
-func (s *resultStore) lock(ctx context.Context, path string) error {
+// pathLocks lets one at a time at a path, and takes memory only for paths at which somebody is. A mutex would not do, as
+// nobody can stop waiting for it when a context ends. The zero value is ready for use.
+type pathLocks struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // closed when it is free again
+}
+
+// lock gives what is free also where the context has ended: that ends the waiting and nothing else.
+func (l *pathLocks) lock(ctx context.Context, path string) error {
 	for {
-		s.mu.Lock()
-		other, busy := s.writing[path]
-		if !busy {
-			s.writing[path] = make(chan struct{})
-			s.mu.Unlock()
+		held := l.take(path)
+		if held == nil {
 			return nil
 		}
-		s.mu.Unlock()
 		select {
-		case <-other:
+		case <-held:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (s *resultStore) unlock(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.writing[path])
-	delete(s.writing, path)
+// take answers with what to wait for where somebody else is at the path.
+func (l *pathLocks) take(path string) (held <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if other, busy := l.held[path]; busy {
+		return other
+	}
+	if l.held == nil {
+		l.held = map[string]chan struct{}{}
+	}
+	l.held[path] = make(chan struct{})
+	return nil
+}
+
+func (l *pathLocks) unlock(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.held[path])
+	delete(l.held, path)
+}
+
+// recent is a map of paths that forgets the one that has been in it longest. The zero value is ready for use.
+type recent[V any] struct {
+	byPath map[string]V
+	oldest []string // the paths in byPath, first in first out
+}
+
+func (r *recent[V]) set(path string, value V, limit int) {
+	if r.byPath == nil {
+		r.byPath = map[string]V{}
+	}
+	if _, known := r.byPath[path]; !known {
+		r.oldest = append(r.oldest, path)
+	}
+	r.byPath[path] = value
+	if len(r.oldest) > limit {
+		delete(r.byPath, r.oldest[0])
+		r.oldest = r.oldest[1:]
+	}
+}
+
+func (r *recent[V]) forget(path string) {
+	if _, known := r.byPath[path]; known {
+		delete(r.byPath, path)
+		r.oldest = slices.DeleteFunc(r.oldest, func(old string) bool { return old == path })
+	}
 }

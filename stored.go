@@ -30,15 +30,14 @@ func openStored(ctx context.Context, backend Reader, path string) (storedText, e
 	if canRange && canStat {
 		return openRanged(ctx, ranges, stater, path)
 	}
-	content, err := backend.Read(ctx, wholeFile(path))
-	if err == nil && content != nil {
-		return wholeText(content.Content), nil
+	text, found, err := readWhole(ctx, backend, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, fs.ErrNotExist
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	// A plain Reader has no error that tells "missing" from anything else.
-	return nil, fs.ErrNotExist
+	return wholeText(text), nil
 }
 
 // wholeText is a result in memory.

@@ -164,7 +164,7 @@ func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
 	for _, m := range messages {
 		switch {
 		case m == nil:
-		case c.quarters && len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent)+len(m.MultiContent) == 0:
+		case c.quarters && !hasParts(m):
 			total += c.perMessage + int64(quarter(len(m.Content)))
 			if c.reasoning {
 				total += int64(quarter(len(m.ReasoningContent)))
@@ -177,6 +177,10 @@ func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
 		}
 	}
 	return total
+}
+
+func hasParts(m *schema.Message) bool {
+	return len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent)+len(m.MultiContent) > 0
 }
 
 func (c *messageCounter) message(m *schema.Message) int64 {
@@ -200,7 +204,7 @@ func (c *messageCounter) count(text string) int64 {
 
 // content counts the parts of a message, or its Content where it has none, as model clients send one or the other.
 func (c *messageCounter) content(m *schema.Message) int64 {
-	if len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent)+len(m.MultiContent) == 0 {
+	if !hasParts(m) {
 		return c.count(m.Content)
 	}
 	var total int64
@@ -291,15 +295,12 @@ func (s *textSizer) exceeds(ctx context.Context, call *compose.ToolInput, text s
 	if s.limiter != nil {
 		return textSize{s.limiter.ExceedsTokens(text, limit), -1}, nil
 	}
-	tokens, err := s.count(ctx, call, text, textSize{tokens: -1})
+	tokens, err := s.count(ctx, call, text)
 	return textSize{tokens > int64(limit), tokens}, err
 }
 
-func (s *textSizer) count(ctx context.Context, call *compose.ToolInput, text string, known textSize) (int64, error) {
-	switch {
-	case known.tokens >= 0:
-		return known.tokens, nil
-	case s.counter == nil:
+func (s *textSizer) count(ctx context.Context, call *compose.ToolInput, text string) (int64, error) {
+	if s.counter == nil {
 		return int64(EstimateTokens(text)), nil
 	}
 	if own, ok := s.counter.(*messageCounter); ok {
@@ -333,7 +334,7 @@ func (m *byteMeter) Exceeds(limit int) bool { return m.Tokens() > limit }
 
 // smaller reports whether a notice is shorter than a text both in tokens and in bytes, and counts the notice.
 func (s *textSizer) smaller(ctx context.Context, call *compose.ToolInput, said, text string, size textSize) (tokens int64, smaller bool, err error) {
-	tokens, err = s.count(ctx, call, said, textSize{tokens: -1})
+	tokens, err = s.count(ctx, call, said)
 	if err != nil || len(said) >= len(text) {
 		return tokens, false, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/eino-toolresult/toolresult"
 	"github.com/eino-toolresult/toolresult/blobbackend/internal/layout"
+	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
 const (
@@ -122,7 +123,7 @@ func newBackend(cfg *Config) (*Backend, error) {
 	b.cfg.PartsAtOnce = cmp.Or(cfg.PartsAtOnce, defaultPartsAtOnce)
 	b.cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
 	b.cfg.IndexBytes = cmp.Or(cfg.IndexBytes, defaultIndexBytes)
-	b.indexes = newIndexCache(b.cfg.IndexBytes)
+	b.indexes = lines.NewCache[struct{}](b.cfg.IndexBytes)
 	b.buffers.New = func() any { return new([bufferBytes]byte) }
 	return b, b.cfg.check()
 }

@@ -23,7 +23,7 @@ const leftOverAge = 24 * time.Hour
 func (b *Backend) Delete(ctx context.Context, req *toolresult.DeleteRequest) error {
 	o, err := b.find(ctx, req.FilePath)
 	if err == nil && o.isNote() {
-		b.indexes.drop(o.id)
+		b.indexes.Drop(o.id)
 		err = b.dropData(ctx, o.id)
 	}
 	if err == nil {

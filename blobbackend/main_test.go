@@ -3,7 +3,6 @@ package blobbackend_test
 // Where the tests run: in memory, on a real S3 server in a process of its own, and on an S3 server in this process.
 
 import (
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -29,19 +28,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	started, err := gateway.ForTests()
-	if err = errors.Join(err, gateway.SetCredentials()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if server = started; server != nil {
-		defer server.Remove()
-	}
-	return m.Run()
+	os.Exit(gateway.RunTests(m, &server))
 }
 
 func needServer(t testing.TB) {

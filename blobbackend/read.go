@@ -127,7 +127,7 @@ func (b *Backend) area(ctx context.Context, o *object, from, to int64) (area, er
 		return a, err
 	}
 	// The index tells of another text than the store has. What it has counts.
-	b.indexes.drop(o.id)
+	b.indexes.Drop(o.id)
 	if index, err = b.indexTo(ctx, o, &lines.Index{}, to); err != nil {
 		return area{}, err
 	}
@@ -197,6 +197,6 @@ func (b *Backend) indexTo(ctx context.Context, o *object, known *lines.Index, n 
 		}
 		lines.Add(index, buffer[:read])
 	}
-	b.indexes.put(o.id, index)
+	b.indexes.Put(o.id, index, struct{}{})
 	return index, nil
 }

@@ -4,38 +4,35 @@ package blobbackend
 // cannot be in it. It is a convenience: where it is missing or wrong the result itself is read.
 
 import (
-	"container/list"
 	"context"
 	"crypto/rand"
-	"sync"
 
 	"gocloud.dev/blob"
 
 	"github.com/eino-toolresult/toolresult/internal/lines"
 )
 
-const (
-	linesType = "application/vnd.toolresult.lines"
-	// indexCost is what an entry of the cache takes beside its index.
-	indexCost = 600
-)
+const linesType = "application/vnd.toolresult.lines"
+
+// indexCache is by ID. A result of one ID never changes, so no index in it goes out of date, and no state is kept with one.
+type indexCache = lines.Cache[struct{}]
 
 // putLines stores an index. Its error is no error of the result, which is safe and only slower to read.
 func (b *Backend) putLines(ctx context.Context, id string, index *lines.Index) {
-	b.indexes.put(id, index)
+	b.indexes.Put(id, index, struct{}{})
 	_ = b.put(ctx, b.layout.Lines(id), index.Encode(id), rand.Text(), false, &blob.WriterOptions{ContentType: linesType})
 }
 
 // index gives what is known of the lines of a result: from memory, from the store, or nothing.
 func (b *Backend) index(ctx context.Context, o *object) *lines.Index {
-	if known := b.indexes.get(o.id); known != nil {
+	if known, _ := b.indexes.Get(o.id); known != nil {
 		return known
 	}
 	index := &lines.Index{}
 	if o.isNote() {
 		if stored, err := b.loadLines(ctx, o); err == nil {
 			index = stored
-			b.indexes.put(o.id, index)
+			b.indexes.Put(o.id, index, struct{}{})
 		}
 	}
 	return index
@@ -59,62 +56,3 @@ func (b *Backend) loadLines(ctx context.Context, o *object) (*lines.Index, error
 
 // maxLinesBytes keeps something else under the name of an index from being loaded.
 func maxLinesBytes(size int64) int64 { return 1024 + size/lines.BlockBytes*3 }
-
-// indexCache keeps the indexes of the results used last. A result of one ID never changes, so none goes out of date.
-type indexCache struct {
-	mu    sync.Mutex
-	limit int
-	used  int
-	byID  map[string]*list.Element
-	order list.List // of *indexEntry, the one used last in front
-}
-
-type indexEntry struct {
-	id    string
-	index *lines.Index
-}
-
-func (e *indexEntry) cost() int { return indexCost + e.index.Bytes() }
-
-func newIndexCache(limit int) *indexCache {
-	return &indexCache{limit: limit, byID: map[string]*list.Element{}}
-}
-
-// get gives nil where nothing is known.
-func (c *indexCache) get(id string) *lines.Index {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	element, ok := c.byID[id]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(element)
-	return element.Value.(*indexEntry).index
-}
-
-func (c *indexCache) put(id string, index *lines.Index) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.remove(c.byID[id])
-	entry := &indexEntry{id, index}
-	c.byID[id] = c.order.PushFront(entry)
-	c.used += entry.cost()
-	for c.used > c.limit {
-		c.remove(c.order.Back())
-	}
-}
-
-func (c *indexCache) drop(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.remove(c.byID[id])
-}
-
-func (c *indexCache) remove(element *list.Element) {
-	if element == nil {
-		return
-	}
-	entry := c.order.Remove(element).(*indexEntry)
-	delete(c.byID, entry.id)
-	c.used -= entry.cost()
-}

@@ -3,7 +3,6 @@ package s3sweep_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,22 +21,10 @@ import (
 	"github.com/eino-toolresult/toolresult/internal/gateway"
 )
 
-var server *gateway.Server
+var server *gateway.Server // nil where it is not installed
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	started, err := gateway.ForTests()
-	if err = errors.Join(err, gateway.SetCredentials()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if server = started; server != nil {
-		defer server.Remove()
-	}
-	return m.Run()
+	os.Exit(gateway.RunTests(m, &server))
 }
 
 // unfinished are the uploads that a bucket has parts of.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolresult/toolresult"
@@ -35,7 +34,7 @@ func run(ctx context.Context, out io.Writer, dir string) error {
 		return err
 	}
 	defer backend.Close()
-	tools, err := tools(ctx, backend)
+	tools, err := demo.ToolsOver(ctx, backend)
 	if err != nil {
 		return err
 	}
@@ -58,21 +57,4 @@ func run(ctx context.Context, out io.Writer, dir string) error {
 	}
 	demo.Print(out, chat, answer.Content)
 	return nil
-}
-
-// tools are the agent's own and the two that read stored results.
-func tools(ctx context.Context, backend toolresult.Reader) ([]tool.BaseTool, error) {
-	own, err := demo.Tools()
-	if err != nil {
-		return nil, err
-	}
-	read, err := toolresult.NewReadTool(ctx, &toolresult.ReadConfig{Backend: backend})
-	if err != nil {
-		return nil, err
-	}
-	search, err := toolresult.NewSearchTool(ctx, &toolresult.SearchConfig{Backend: backend})
-	if err != nil {
-		return nil, err
-	}
-	return append(own, read, search), nil
 }

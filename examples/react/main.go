@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/flow/agent/react"
 	"github.com/cloudwego/eino/schema"
@@ -41,7 +40,7 @@ func run(ctx context.Context, out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	tools, err := tools(ctx, backend)
+	tools, err := demo.ToolsOver(ctx, backend)
 	if err != nil {
 		return err
 	}
@@ -72,21 +71,4 @@ func run(ctx context.Context, out io.Writer, dir string) error {
 	}
 	demo.Print(out, chat, answer.Content)
 	return nil
-}
-
-// tools are the agent's own and the two that read stored results.
-func tools(ctx context.Context, backend toolresult.Reader) ([]tool.BaseTool, error) {
-	own, err := demo.Tools()
-	if err != nil {
-		return nil, err
-	}
-	read, err := toolresult.NewReadTool(ctx, &toolresult.ReadConfig{Backend: backend})
-	if err != nil {
-		return nil, err
-	}
-	search, err := toolresult.NewSearchTool(ctx, &toolresult.SearchConfig{Backend: backend})
-	if err != nil {
-		return nil, err
-	}
-	return append(own, read, search), nil
 }

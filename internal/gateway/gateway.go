@@ -45,6 +45,21 @@ func ForTests() (*Server, error) {
 	return nil, nil
 }
 
+// RunTests runs the tests of a package with a server, as ForTests gives it, and says how they ended. Its m is a *testing.M, which
+// would bring package testing into the examples.
+func RunTests(m interface{ Run() int }, server **Server) int {
+	started, err := ForTests()
+	if started != nil {
+		defer started.Remove()
+	}
+	if err = errors.Join(err, SetCredentials()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	*server = started
+	return m.Run()
+}
+
 // Start starts a server in a new directory.
 func Start() (*Server, error) {
 	bin, err := find()

@@ -48,6 +48,23 @@ func Tools() ([]tool.BaseTool, error) {
 	return []tool.BaseTool{read}, err
 }
 
+// ToolsOver are the agent's own and the two that read stored results.
+func ToolsOver(ctx context.Context, backend toolresult.Reader) ([]tool.BaseTool, error) {
+	own, err := Tools()
+	if err != nil {
+		return nil, err
+	}
+	read, err := toolresult.NewReadTool(ctx, &toolresult.ReadConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	search, err := toolresult.NewSearchTool(ctx, &toolresult.SearchConfig{Backend: backend})
+	if err != nil {
+		return nil, err
+	}
+	return append(own, read, search), nil
+}
+
 // Schemas are what tools say of themselves.
 func Schemas(ctx context.Context, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	var schemas []*schema.ToolInfo

@@ -9,7 +9,7 @@ package machine
 
 // Move is what the machine does with one byte.
 type Move struct {
-	Next  State
+	Next  State      // what the byte after this one finds; below States
 	Fires [3]Feature // None fills the unused places
 }
 
