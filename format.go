@@ -43,12 +43,17 @@ const noticeChinese = `工具结果过大。请使用 {read_tool_name} 工具，
 内容示例：
 {content_sample}`
 
-// OffloadedPath returns the path that the notice in a message refers to, and whether the message is a notice. A message
-// is one if its whole text is, or the text of one of its parts: it opens with the tag, and the only closing tag ends it.
-// A tool can forge such a text; all it gains is that its own result is not pruned.
+// OffloadedPath returns the path that a message refers to in place of a result, and whether it does: as a notice of the
+// offloader, or as the placeholder of a result that was archived or of a notice that was shortened. A message is a notice if its
+// whole text is, or the text of one of its parts: it opens with the tag, and the only closing tag ends it. A tool can forge such
+// a text; all it gains is that its own result is not pruned, or shortened to the path that it gave. A placeholder is told by its
+// metadata.
 func OffloadedPath(msg *schema.Message) (path string, ok bool) {
 	if msg == nil {
 		return "", false
+	}
+	if path, ok = msg.Extra[offloadedKey].(string); ok && path != "" && isMarked(msg) {
+		return path, true
 	}
 	if path, ok = noticePath(msg.Content); ok {
 		return path, true

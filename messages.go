@@ -18,45 +18,48 @@ const (
 	markOriginalKey = "context_compaction_original_tokens"
 	markAtKey       = "context_compaction_at"
 
-	markPruned = "tool_result_pruning"
+	markPruned    = "tool_result_pruning"
+	markArguments = "tool_call_arguments" // on the message with the calls
+
+	// markKeys is how many a marked message has at least: to look for one costs more than to count the message.
+	markKeys = 3
 
 	// maxCount bounds what is read back from marks: beyond it a float is no whole number, and sums could overflow.
 	maxCount = 1 << 53
 )
 
-// messageHistory is a conversation of Eino messages. Nil entries are passed over.
-type messageHistory []*schema.Message
-
-func (h messageHistory) walk(p *pairing) {
-	for i, msg := range h {
-		switch {
-		case msg == nil:
-		case msg.Role == schema.Tool:
-			p.result(i, msg.ToolCallID, msg.ToolName)
-		case msg.Role == schema.Assistant:
-			p.answer(len(msg.ToolCalls))
-			for j := len(msg.ToolCalls) - 1; j >= 0; j-- {
-				p.call(msg.ToolCalls[j].ID, msg.ToolCalls[j].Function.Name)
-			}
+// message notes a message of a conversation. A missing one is passed over.
+func (p *pairing) message(i int, msg *schema.Message) {
+	switch {
+	case msg == nil:
+	case msg.Role == schema.Tool:
+		p.result(i, msg.ToolCallID, msg.ToolName)
+	case msg.Role == schema.Assistant:
+		p.answer(i, len(msg.ToolCalls))
+		for j := len(msg.ToolCalls) - 1; j >= 0; j-- {
+			p.call(msg.ToolCalls[j].ID, msg.ToolCalls[j].Function.Name, callPlace{int32(i), int32(j)})
 		}
 	}
 }
 
-// replaceResult returns a copy of a result with another text and the marks: what it was in tokens, and how long the
-// conversation was then, by which a usage reported before can be told from one reported after. The metadata of its parts goes to
-// the message, as the parts go.
-func replaceResult(msg *schema.Message, text string, tokens int64, at int) *schema.Message {
+// withText returns a copy of a result with another text, its metadata still that of the original.
+func withText(msg *schema.Message, text string) *schema.Message {
 	short := *msg
 	short.Content = text
 	short.MultiContent, short.UserInputMultiContent, short.AssistantGenMultiContent = nil, nil, nil
-	short.Extra = make(map[string]any, len(msg.Extra)+3)
+	return &short
+}
+
+// mark gives the copy of a message the marks: what it was in tokens, and how long the conversation was then, by which a usage
+// reported before can be told from one reported after. The metadata of its parts goes to the message, as the parts go.
+func mark(short, msg *schema.Message, kind any, tokens int64, at any) {
+	short.Extra = make(map[string]any, len(msg.Extra)+4)
 	for extra := range metadata(msg) {
 		maps.Copy(short.Extra, extra)
 	}
-	short.Extra[markKey] = markPruned
+	short.Extra[markKey] = kind
 	short.Extra[markOriginalKey] = int(tokens)
 	short.Extra[markAtKey] = at
-	return &short
 }
 
 // metadata yields every Extra of a result: that of each part, that of the medium in it, and last, as it matters most, that of
@@ -66,7 +69,7 @@ func metadata(msg *schema.Message) iter.Seq[map[string]any] {
 		for i := range msg.UserInputMultiContent {
 			part := &msg.UserInputMultiContent[i]
 			//lint:ignore SA1019 tools still set it, and Eino still passes it on
-			if !yield(medium(part).Extra) || !yield(part.Extra) {
+			if !yield(mediumPart(part).Extra) || !yield(part.Extra) {
 				return
 			}
 		}
@@ -74,8 +77,8 @@ func metadata(msg *schema.Message) iter.Seq[map[string]any] {
 	}
 }
 
-// medium is what parts of every kind but text have in common.
-func medium(part *schema.MessageInputPart) (common schema.MessagePartCommon) {
+// mediumPart is what parts of every kind but text have in common.
+func mediumPart(part *schema.MessageInputPart) (common schema.MessagePartCommon) {
 	switch {
 	case part.Image != nil:
 		return part.Image.MessagePartCommon
@@ -107,14 +110,29 @@ func isMarked(msg *schema.Message) bool {
 // prunedSince returns what a result was in tokens before it was pruned, if that was after the message at usage and within the
 // conversation.
 func prunedSince(msg *schema.Message, usage, length int) (tokens int64, ok bool) {
-	if msg == nil {
-		return 0, false
-	}
-	at, ok := wholeNumber(msg.Extra[markAtKey])
-	if !ok || at <= int64(usage) || at > int64(length) {
+	if at := prunedAt(msg, length); at <= usage {
 		return 0, false
 	}
 	return wholeNumber(msg.Extra[markOriginalKey])
+}
+
+// lastPrune is how long a conversation was when one of the messages was pruned last, 0 if none ever was.
+func lastPrune(messages []*schema.Message, length int) (at int) {
+	for _, msg := range messages {
+		if msg != nil && len(msg.Extra) >= markKeys {
+			at = max(at, prunedAt(msg, length))
+		}
+	}
+	return at
+}
+
+// prunedAt is how long the conversation was when a message was pruned, 0 if it never was or if the conversation is shorter now.
+func prunedAt(msg *schema.Message, length int) int {
+	at, ok := wholeNumber(msg.Extra[markAtKey])
+	if !ok || at > int64(length) {
+		return 0
+	}
+	return int(at)
 }
 
 // wholeNumber reads a count in whatever a serializer made of an int: JSON a float64 or a json.Number, BSON an int32, CBOR a

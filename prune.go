@@ -7,17 +7,22 @@ package toolresult
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 )
 
 const (
 	placeholderEnglish = "[Tool result removed to free up context. Call `{tool_name}` again if you need it.]"
 	placeholderChinese = "[工具结果已移除以释放上下文。如有需要，请再次调用 `{tool_name}`。]"
+
+	storedEnglish = "[Tool result removed to free up context. Read it with `{read_tool_name}`, file_path \"{file_path}\".]"
+	storedChinese = "[工具结果已移除以释放上下文。可用 `{read_tool_name}` 读取，file_path 为 \"{file_path}\"。]"
 
 	defaultMinTokens = 200
 )
@@ -53,14 +58,21 @@ type Compaction struct {
 	TargetTokens int64
 	// Pruned are the results that were replaced, oldest first.
 	Pruned []PrunedResult
+	// OverWindow reports that the next request will be over the context window all the same, as what may not go is too large. Only
+	// CompactionHook knows.
+	OverWindow bool
+	// Err joins the errors of results that stayed because they could not be archived. It is nil where none did.
+	Err error
 }
 
-// PrunedResult tells of one result that became a placeholder.
+// PrunedResult tells of one result that became a placeholder, or of the arguments of one message's calls that became stubs.
 type PrunedResult struct {
 	// Index is the place of the message in the conversation.
 	Index int
-	// CallID and ToolName are those of the tool call that the result answers.
+	// CallID and ToolName are those of the tool call that the result answers. Of arguments they are those of the first call.
 	CallID, ToolName string
+	// Arguments reports that the arguments of calls went, and no result.
+	Arguments bool
 	// TokensBefore and TokensAfter are the size of the message, in the counter's tokens.
 	TokensBefore, TokensAfter int64
 	// Path is where the result can still be read. Empty: nowhere.
@@ -78,24 +90,64 @@ type PruneConfig struct {
 	// Placeholder takes the place of a result. {tool_name} in it becomes the tool's name; other braces stay. A result to which it
 	// saves nothing stays, so keep it short: half of all results are below 170 bytes. Optional. Default: a line in Language.
 	Placeholder string
+	// StoredPlaceholder takes the place of a result that can still be read, because it was archived or is a shortened notice.
+	// {file_path} in it, which must be there, becomes the path, escaped as in a notice; {tool_name} the tool's name;
+	// {read_tool_name} that of the tool that reads it. Optional. Default: a line in Language.
+	StoredPlaceholder string
 	// SkipExtraKeys protect a result whose message, or a part of it, has one of them in Extra. Optional. Nil means
 	// {"tool_result_offloaded"}; an empty slice protects none.
 	SkipExtraKeys []string
-	// ExcludeTools are tools whose results stay. Optional.
+	// ExcludeTools are tools whose results and arguments stay. Optional.
 	ExcludeTools []string
-	// Language is that of the default placeholder. Optional. Default English.
+	// Keep protects a result for which it returns true, a failed one for example. It must go by the message alone and not change
+	// it. Optional.
+	Keep func(msg *schema.Message) bool
+	// Pointers says what becomes of the notices that the offloader left. Optional. Default KeepPointers.
+	Pointers PointerPolicy
+	// Archive stores every result before it is pruned; the placeholder names the path. A result that cannot be stored stays, and
+	// Compaction.Err says why. What can be read already is not stored: notices, and pages of stored results. Parts that are no
+	// text are stored as files of their own, beside the text, which names them. To be read back by a model it must be a Reader too.
+	// One that can only write, and is the offloader's as well, needs a PathPrefix of its own here. A caller who does not keep
+	// what is returned has the same results compared with what is stored at every call. Optional. Default: what is pruned is lost.
+	Archive Backend
+	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. Optional.
+	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
+	PathPrefix    string
+	// ReadToolName and SearchToolName are the tools that read stored results. Optional. Default "read_file" and "search_file".
+	ReadToolName, SearchToolName string
+	// Superseded are tools of which an older result goes before anything else, once a later call with equal arguments has a result.
+	// Arguments are equal where their JSON is, whatever the order of keys and the spaces. Optional.
+	Superseded []string
+	// PagesFirst lets the pages go next that the read and the search tool took from stored results, as they can be taken again.
+	// Optional.
+	PagesFirst bool
+	// ArgumentTokens are the sizes above which the arguments of older calls are stubbed, by tool; "*" stands for every tool that is
+	// not named. They go last, where results are not enough: long values in them become a short string that says so, and the rest,
+	// which tells what the call did, stays. With an Archive the whole is stored, and the stub names the path. Never where the call or its message
+	// carries what a provider has signed. Tokens, of the counter. Optional. Default: arguments stay. Values below 1 are refused.
+	ArgumentTokens map[string]int
+	// Language is that of the default placeholders, of stubs, and of a plan's table. Optional. Default English.
 	Language adk.Language
 }
 
+// PointerPolicy says what pruning does with the notices that the offloader left in place of large results.
+type PointerPolicy int
+
+const (
+	// KeepPointers leaves them as they are.
+	KeepPointers PointerPolicy = iota
+	// ShortenPointers prunes them as it does results, but to the StoredPlaceholder, which keeps the path: only the sample is lost.
+	ShortenPointers
+)
+
 // Pruner replaces older tool results by placeholders. It keeps no state and is safe for concurrent use.
 type Pruner struct {
-	keepSteps   int
-	minTokens   int64
-	placeholder string
-	nameless    string // stands in for the name of a tool that nobody knows
-	skipKeys    []string
-	exclude     []string
-	counter     TokenCounter
+	cfg       PruneConfig // defaults filled in
+	minTokens int64
+	nameless  string // stands in for the name of a tool that nobody knows
+	classes   []class
+	counter   TokenCounter
+	archive   *offloader // nil: none
 }
 
 // NewPruner returns a Pruner. A nil config asks for all defaults.
@@ -110,19 +162,43 @@ func NewPruner(ctx context.Context, cfg *PruneConfig) (*Pruner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pruner{
-		keepSteps:   orDefault(cfg.MinKeepSteps, 1),
-		minTokens:   int64(orDefault(cfg.MinTokens, defaultMinTokens)),
-		placeholder: nonEmpty(cfg.Placeholder, inLanguage(cfg.Language, placeholderEnglish, placeholderChinese)),
-		nameless:    inLanguage(cfg.Language, "the same tool", "原工具"),
-		skipKeys:    []string{offloadedKey},
-		exclude:     slices.Clone(cfg.ExcludeTools),
-		counter:     counter,
+	p := &Pruner{cfg: *cfg, counter: counter, nameless: inLanguage(cfg.Language, "the same tool", "原工具")}
+	p.fillIn()
+	if p.cfg.PathPrefix, err = cleanPrefix("PruneConfig.PathPrefix", cfg.PathPrefix); err != nil {
+		return nil, err
 	}
-	if cfg.SkipExtraKeys != nil {
-		p.skipKeys = slices.Clone(cfg.SkipExtraKeys)
+	if cfg.Archive == nil {
+		return p, nil
 	}
-	return p, nil
+	p.archive, err = newOffloader(&OffloadConfig{Backend: cfg.Archive, PathGenerator: cfg.PathGenerator, PathPrefix: cfg.PathPrefix})
+	return p, err
+}
+
+func (p *Pruner) fillIn() {
+	cfg := &p.cfg
+	cfg.MinKeepSteps = orDefault(cfg.MinKeepSteps, 1)
+	p.minTokens = int64(orDefault(cfg.MinTokens, defaultMinTokens))
+	cfg.Placeholder = nonEmpty(cfg.Placeholder, inLanguage(cfg.Language, placeholderEnglish, placeholderChinese))
+	cfg.StoredPlaceholder = nonEmpty(cfg.StoredPlaceholder, inLanguage(cfg.Language, storedEnglish, storedChinese))
+	cfg.ReadToolName = nonEmpty(cfg.ReadToolName, defaultReadToolName)
+	cfg.SearchToolName = nonEmpty(cfg.SearchToolName, defaultSearchToolName)
+	if cfg.SkipExtraKeys == nil {
+		cfg.SkipExtraKeys = []string{offloadedKey}
+	}
+	cfg.SkipExtraKeys = slices.Clone(cfg.SkipExtraKeys)
+	cfg.ExcludeTools = slices.Clone(cfg.ExcludeTools)
+	cfg.Superseded = slices.Clone(cfg.Superseded)
+	cfg.ArgumentTokens = maps.Clone(cfg.ArgumentTokens)
+	if len(cfg.Superseded) > 0 {
+		p.classes = append(p.classes, supersededResults)
+	}
+	if cfg.PagesFirst {
+		p.classes = append(p.classes, pages)
+	}
+	p.classes = append(p.classes, oldest)
+	if len(cfg.ArgumentTokens) > 0 {
+		p.classes = append(p.classes, arguments)
+	}
 }
 
 func checkPrune(cfg *PruneConfig) error {
@@ -132,101 +208,58 @@ func checkPrune(cfg *PruneConfig) error {
 	case cfg.MinTokens < 0:
 		return badConfig("PruneConfig.MinTokens", cfg.MinTokens, "0 (the default, 200) or more")
 	case cfg.Placeholder != printable(cfg.Placeholder):
-		return badConfig("PruneConfig.Placeholder", strconv.Quote(cfg.Placeholder), "valid UTF-8 without NUL, as providers refuse anything else")
+		return badConfig("PruneConfig.Placeholder", strconv.Quote(cfg.Placeholder), wantSendable)
+	case cfg.StoredPlaceholder != printable(cfg.StoredPlaceholder):
+		return badConfig("PruneConfig.StoredPlaceholder", strconv.Quote(cfg.StoredPlaceholder), wantSendable)
+	case cfg.StoredPlaceholder != "" && !strings.Contains(cfg.StoredPlaceholder, "{file_path}"):
+		return badConfig("PruneConfig.StoredPlaceholder", strconv.Quote(cfg.StoredPlaceholder), "a text with {file_path}, without which the result could not be found again")
+	case cfg.Pointers != KeepPointers && cfg.Pointers != ShortenPointers:
+		return badConfig("PruneConfig.Pointers", int(cfg.Pointers), "KeepPointers or ShortenPointers")
+	}
+	for tool, tokens := range cfg.ArgumentTokens {
+		if tokens < 1 {
+			return badConfig(fmt.Sprintf("PruneConfig.ArgumentTokens[%q]", tool), tokens, "1 or more")
+		}
 	}
 	return checkLanguage("PruneConfig.Language", cfg.Language)
 }
 
-// Compact replaces tool results by placeholders, oldest first, until the conversation meets the target. It goes over the
-// conversation once, counts the whole once (unless the request brings the count), and then only the results that may go and
-// their placeholders. Its only errors are those of the counter.
+const wantSendable = "valid UTF-8 without NUL, as providers refuse anything else"
+
+// Compact replaces tool results by placeholders, oldest first, until the conversation meets the target: it makes a Plan and
+// applies it. It goes over the conversation once, counts the whole once (unless the request brings the count), and then only the
+// results that may go and their placeholders. Its only errors are those of the counter and the end of the context while it stores.
 func (p *Pruner) Compact(ctx context.Context, req *CompactRequest) (*Compaction, error) {
-	if req == nil {
-		return nil, badConfig("CompactRequest", "nil", "a request")
+	run, err := p.start(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	counter := req.Counter
-	if counter == nil {
-		counter = p.counter
-	}
-	tokens := req.Tokens
-	if tokens <= 0 {
-		var err error
-		if tokens, err = countMessages(ctx, counter, req.Messages, nil); err != nil {
+	target := max(req.TargetTokens, 0)
+	c := &Compaction{TokensBefore: run.tokens, TargetTokens: target}
+	if run.tokens > target {
+		run.read(len(req.Messages))
+		if err := run.pruneTo(ctx, target, len(req.Messages)); err != nil {
 			return nil, err
 		}
 	}
-	c := &Compaction{Messages: req.Messages, TokensBefore: tokens, TokensAfter: tokens, TargetTokens: max(req.TargetTokens, 0)}
-	if tokens <= c.TargetTokens {
-		return c, nil
-	}
-	run := pruning{Pruner: p, counter: counter, messages: req.Messages, texts: make(map[string]string)}
-	for _, r := range olderResults(messageHistory(req.Messages), p.keepSteps) {
-		if err := run.prune(ctx, c, r); err != nil {
-			return nil, err
-		}
-		if c.TokensAfter <= c.TargetTokens {
-			break
-		}
-	}
+	run.report(c)
 	return c, nil
 }
 
-// pruning is one Compact. It keeps what is the same for many results, which would otherwise be most of the work.
-type pruning struct {
-	*Pruner
-	counter  TokenCounter
-	messages []*schema.Message
-	texts    map[string]string  // placeholders by tool
-	short    [1]*schema.Message // the message to count
-}
-
-// prune replaces one result, if that is allowed and saves something. The slice is copied before its first change.
-func (p *pruning) prune(ctx context.Context, c *Compaction, r toolResult) error {
-	msg := p.messages[r.index]
-	if p.stays(msg, r.tool) {
-		return nil
+// start begins a run over a whole conversation.
+func (p *Pruner) start(ctx context.Context, req *CompactRequest) (*pruning, error) {
+	if req == nil {
+		return nil, badConfig("CompactRequest", "nil", "a request")
 	}
-	before, err := countMessages(ctx, p.counter, p.messages[r.index:r.index+1], nil)
-	if err != nil || before <= p.minTokens {
-		return err
-	}
-	short := replaceResult(msg, p.text(r.tool), before, len(p.messages))
-	p.short[0] = short
-	after, err := countMessages(ctx, p.counter, p.short[:], nil)
-	if err != nil || after >= before {
-		return err
-	}
-	if !c.Changed {
-		c.Messages, c.Changed = slices.Clone(p.messages), true
-	}
-	c.Messages[r.index] = short
-	c.TokensAfter -= before - after
-	c.Pruned = append(c.Pruned, PrunedResult{Index: r.index, CallID: r.callID, ToolName: r.tool, TokensBefore: before, TokensAfter: after})
-	return nil
-}
-
-// stays reports whether a result is to be left alone whatever its size. A notice of the offloader is, as the model's only
-// way to the whole result.
-func (p *Pruner) stays(msg *schema.Message, tool string) bool {
-	if slices.Contains(p.exclude, tool) || isMarked(msg) {
-		return true
-	}
-	for _, key := range p.skipKeys {
-		if hasExtra(msg, key) {
-			return true
+	run := p.run(req.Messages, req.Counter)
+	run.tokens = req.Tokens
+	if req.Tokens <= 0 {
+		var err error
+		if run.tokens, err = countMessages(ctx, run.counter, req.Messages, nil); err != nil {
+			return nil, err
 		}
 	}
-	_, isNotice := OffloadedPath(msg)
-	return isNotice
-}
-
-func (p *pruning) text(tool string) string {
-	text, known := p.texts[tool]
-	if !known {
-		text = strings.ReplaceAll(p.placeholder, "{tool_name}", nonEmpty(printableID(tool), p.nameless))
-		p.texts[tool] = text
-	}
-	return text
+	return run, nil
 }
 
 // countMessages calls a counter, which need not know what to do with missing messages.

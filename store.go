@@ -61,6 +61,18 @@ func (s *resultStore) put(ctx context.Context, path, text string) (taken bool, e
 	return false, s.backend.Write(ctx, &WriteRequest{FilePath: path, Content: text})
 }
 
+// place puts a text under the first of its names that is free or has it already, and returns that name.
+func (s *resultStore) place(ctx context.Context, own, text string) (path string, err error) {
+	for attempt := range pathAttempts {
+		path = nextPath(own, text, attempt)
+		taken, err := s.put(ctx, path, text)
+		if err != nil || !taken {
+			return path, err
+		}
+	}
+	return path, fs.ErrExist
+}
+
 // putBlind goes by memory. A failed write is not remembered: nobody was told of its path.
 func (s *resultStore) putBlind(ctx context.Context, path, text string) (taken bool, err error) {
 	hash := maphash.String(s.seed, text)

@@ -1,0 +1,186 @@
+package toolresult
+
+// Results that are more than text. In an archive each picture or file is a file of its own, in its own bytes, and the text names
+// them where they stood.
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// maxMediaNamed is how many media a placeholder tells of one by one.
+const maxMediaNamed = 4
+
+// medium is a part of a result that is no text.
+type medium struct {
+	kind string // its MIME type; where it has none, what sort of part it is
+	data string // its bytes; empty where it is only referred to
+	url  string // where it is, if there are no bytes
+	nth  int    // among the media of its result, from 1
+}
+
+// suffix makes the name of a medium of that of its result.
+func (m medium) suffix() string { return fmt.Sprintf(".%d%s", m.nth, extension(m.kind)) }
+
+// describe says what a medium is, in no language.
+func (m medium) describe() string {
+	if m.data == "" {
+		return m.kind
+	}
+	return fmt.Sprintf("%s, %d bytes", m.kind, len(m.data))
+}
+
+// archivedText is a result as it is archived: its text, exactly, where it is nothing else; in place of a medium stands what it is
+// and where, which store tells.
+func archivedText(msg *schema.Message, store func(m medium) (path string)) string {
+	parts := resultParts(msg)
+	if len(parts) == 0 {
+		return msg.Content
+	}
+	var b strings.Builder
+	b.WriteString(msg.Content)
+	inText, nth := msg.Content != "", 0
+	for i := range parts {
+		text, isText := partText(&parts[i])
+		if !isText {
+			nth++
+			text = placed(mediumOf(&parts[i], nth), store)
+		}
+		if b.Len() > 0 && !(inText && isText) {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		inText = isText
+	}
+	return b.String()
+}
+
+// placed is the line for a medium.
+func placed(m medium, store func(m medium) string) string {
+	at := m.url
+	if m.data != "" {
+		at = store(m)
+	}
+	return "[" + m.describe() + ": " + at + "]"
+}
+
+// unstored gives media no place, for those who only want the text.
+func unstored(medium) string { return "" }
+
+// describeMedia is what a placeholder says of the media of a result.
+func describeMedia(msg *schema.Message) string {
+	var said []string
+	parts, nth := resultParts(msg), 0
+	for i := range parts {
+		if _, isText := partText(&parts[i]); isText {
+			continue
+		}
+		if nth++; nth <= maxMediaNamed {
+			said = append(said, mediumOf(&parts[i], nth).describe())
+		}
+	}
+	if nth > maxMediaNamed {
+		said = append(said, fmt.Sprintf("+%d", nth-maxMediaNamed))
+	}
+	if nth == 0 {
+		return ""
+	}
+	return " (" + strings.Join(said, "; ") + ")"
+}
+
+// resultParts are the parts of a result in whichever field they are. What only models write, and the deprecated kind, come as
+// texts of JSON, as there is nothing else to be made of them without loss.
+func resultParts(msg *schema.Message) []schema.MessageInputPart {
+	if len(msg.AssistantGenMultiContent)+len(msg.MultiContent) == 0 {
+		return msg.UserInputMultiContent
+	}
+	parts := append([]schema.MessageInputPart(nil), msg.UserInputMultiContent...)
+	for i := range msg.AssistantGenMultiContent {
+		parts = append(parts, jsonPart(&msg.AssistantGenMultiContent[i], msg.AssistantGenMultiContent[i].Text))
+	}
+	for i := range msg.MultiContent {
+		parts = append(parts, jsonPart(&msg.MultiContent[i], msg.MultiContent[i].Text))
+	}
+	return parts
+}
+
+func jsonPart(part any, text string) schema.MessageInputPart {
+	if encoded, err := json.Marshal(part); text == "" && err == nil {
+		text = string(encoded)
+	}
+	return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: text}
+}
+
+// partText is the text of a part, and whether it is nothing else.
+func partText(part *schema.MessageInputPart) (string, bool) {
+	switch {
+	case part.Image != nil || part.Audio != nil || part.Video != nil || part.File != nil:
+		return "", false
+	case part.Type == schema.ChatMessagePartTypeText || part.Text != "":
+		return part.Text, true
+	}
+	return jsonPart(part, "").Text, true
+}
+
+func mediumOf(part *schema.MessageInputPart, nth int) medium {
+	common := mediumPart(part)
+	m := medium{kind: common.MIMEType, nth: nth}
+	if common.Base64Data != nil && *common.Base64Data != "" {
+		m.data = decoded(*common.Base64Data)
+	} else if common.URL != nil {
+		m.refer(*common.URL)
+	}
+	if m.kind == "" {
+		m.kind = strings.TrimSuffix(string(part.Type), "_url")
+	}
+	m.kind = printableID(m.kind)
+	return m
+}
+
+// refer takes the bytes out of a URL that holds them.
+func (m *medium) refer(url string) {
+	head, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	if !ok || !strings.HasPrefix(url, "data:") {
+		m.url = url
+		return
+	}
+	m.kind, m.data = nonEmpty(m.kind, head), decoded(data)
+}
+
+// decoded are the bytes of a text in base64, or the text itself where it is none: nothing is to be lost.
+func decoded(text string) string {
+	if data, err := base64.StdEncoding.DecodeString(text); err == nil {
+		return string(data)
+	}
+	return text
+}
+
+// extension is the end of a file name for a MIME type. The table of the system would differ from machine to machine.
+func extension(mime string) string {
+	mime, _, _ = strings.Cut(mime, ";")
+	switch strings.TrimSpace(strings.ToLower(mime)) {
+	case "image/png":
+		return ".png"
+	case "image/jpeg", "image/jpg":
+		return ".jpg"
+	case "image/gif":
+		return ".gif"
+	case "image/webp":
+		return ".webp"
+	case "image/svg+xml":
+		return ".svg"
+	case "audio/mpeg", "audio/mp3":
+		return ".mp3"
+	case "audio/wav", "audio/x-wav":
+		return ".wav"
+	case "video/mp4":
+		return ".mp4"
+	case "application/pdf":
+		return ".pdf"
+	}
+	return ".bin"
+}
