@@ -37,10 +37,11 @@ import (
 //
 // What was pruned stays pruned in the agent's state, and in a checkpoint. The events of a run do not show it: they hold each
 // result as the model read it first, a notice where it was offloaded and else the whole. (With adk.NewEventSenderToolWrapper
-// behind this handler they hold what the tool returned.) So the next turn should not be made of them: what was pruned comes
-// back, is pruned anew, and the provider's prompt cache misses; worse, the usage in the answers is that of the pruned
-// conversation, so the estimate is too low and a request may be refused. Take the messages from the state instead, in AfterAgent
-// of a handler of your own, without the system message, which the agent adds anew.
+// behind this handler they hold what the tool returned.) A next turn that is made of them is pruned to the same bytes again, as
+// BeforeModel says, at the cost of pruning it all; with a Compactor or a TokenCounter of your own it is not, the
+// provider's prompt cache misses, and as the usage in the answers is that of the pruned conversation, the estimate is too low. To
+// keep what was pruned, take the messages from the state, in AfterAgent of a handler of your own, without the system
+// message, which the agent adds anew.
 func NewHandler(ctx context.Context, cfg *HandlerConfig) (adk.ChatModelAgentMiddleware, error) {
 	if cfg == nil {
 		return nil, badConfig("HandlerConfig", "nil", "a config with a Backend and a ContextWindow")
@@ -54,13 +55,28 @@ func NewHandler(ctx context.Context, cfg *HandlerConfig) (adk.ChatModelAgentMidd
 		return nil, err
 	}
 	h.offloader.within = true
+	if full.Compaction.Compactor == nil {
+		if full.Compaction.Compactor, err = newHandlerPruner(ctx, full); err != nil {
+			return nil, err
+		}
+	}
 	if h.hook, err = NewCompactionHook(ctx, &full.Compaction); err != nil {
 		return nil, err
 	}
+	h.hook.limitSteps(h.offloader)
 	if h.tools, err = handlerTools(ctx, full); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+// newHandlerPruner makes a pruner that archives where the tools can read.
+func newHandlerPruner(ctx context.Context, cfg *HandlerConfig) (*Pruner, error) {
+	p, err := NewPruner(ctx, &cfg.Prune)
+	if err == nil && p.archive != nil {
+		p.archive.within = true
+	}
+	return p, err
 }
 
 // handlerTools makes the tools that a handler brings. Two of one name would be refused by the provider.

@@ -22,8 +22,11 @@ type HandlerConfig struct {
 	// Offload refines the offloading. Its Backend is filled in; its TokenLimit defaults to the smaller of 20 000 and an eighth
 	// of the window. A path from its PathGenerator must lie below the prefix, where the tools can read it. Optional.
 	Offload OffloadConfig
-	// Compaction refines the pruning. Its ContextWindow is filled in. Optional.
+	// Compaction refines when to prune. Its ContextWindow is filled in, and its Offload is the one here. Optional.
 	Compaction CompactionConfig
+	// Prune refines what to prune, where Compaction has no Compactor. Its Archive must be Backend, or nil: then what is pruned is
+	// lost. Optional.
+	Prune PruneConfig
 	// Read refines the read tool. Its Backend is filled in. Optional.
 	Read ReadConfig
 	// Search refines the search tool. Its Backend is filled in. Optional.
@@ -33,6 +36,9 @@ type HandlerConfig struct {
 // fillHandlerConfig returns a copy in which the parts agree.
 func fillHandlerConfig(cfg *HandlerConfig) (*HandlerConfig, error) {
 	c := *cfg
+	if c.Compaction.Compactor != nil && !reflect.ValueOf(c.Prune).IsZero() {
+		return nil, badConfig("HandlerConfig.Prune", "set", "none beside HandlerConfig.Compaction.Compactor, which prunes in its own way")
+	}
 	reader, ok := c.Backend.(Reader)
 	if !ok {
 		return nil, badConfig("HandlerConfig.Backend", fmt.Sprintf("%T", c.Backend), "a Backend that is a Reader too, as the tools read from it")
@@ -54,6 +60,10 @@ func fillHandlerConfig(cfg *HandlerConfig) (*HandlerConfig, error) {
 	if c.Read.Scope != nil && c.Offload.PathGenerator == nil {
 		c.Offload.PathGenerator = SessionPath(c.Offload.PathPrefix, c.Read.Scope)
 	}
+	if c.Prune.PathGenerator == nil {
+		c.Prune.PathGenerator = c.Offload.PathGenerator
+	}
+	c.Compaction.Offload = nil
 	if c.Offload.TokenLimit == 0 {
 		c.Offload.TokenLimit = max(min(defaultTokenLimit, c.ContextWindow/8), 1)
 	}
@@ -64,17 +74,20 @@ func (c *HandlerConfig) shareBackend(reader Reader) error {
 	return firstError(
 		share(part("Backend", &c.Backend), part("Offload.Backend", &c.Offload.Backend)),
 		share(part("Backend", &reader), part("Read.Backend", &c.Read.Backend), part("Search.Backend", &c.Search.Backend)),
+		agree(part("Backend", &c.Backend), part("Prune.Archive", &c.Prune.Archive)),
 		share(part("ContextWindow", &c.ContextWindow), part("Compaction.ContextWindow", &c.Compaction.ContextWindow)),
 	)
 }
 
 func (c *HandlerConfig) shareNames() error {
 	return firstError(
-		share(prefixPart("Offload", &c.Offload.PathPrefix), prefixPart("Read", &c.Read.PathPrefix), prefixPart("Search", &c.Search.PathPrefix)),
+		share(prefixPart("Offload", &c.Offload.PathPrefix), prefixPart("Read", &c.Read.PathPrefix), prefixPart("Search", &c.Search.PathPrefix),
+			prefixPart("Prune", &c.Prune.PathPrefix)),
 		share(part("Offload.Language", &c.Offload.Language), part("Compaction.Language", &c.Compaction.Language),
-			part("Read.Language", &c.Read.Language), part("Search.Language", &c.Search.Language)),
-		share(part("Offload.ReadToolName", &c.Offload.ReadToolName), part("Read.ToolName", &c.Read.ToolName)),
-		share(part("Offload.SearchToolName", &c.Offload.SearchToolName), part("Search.ToolName", &c.Search.ToolName)),
+			part("Read.Language", &c.Read.Language), part("Search.Language", &c.Search.Language), part("Prune.Language", &c.Prune.Language)),
+		share(part("Offload.ReadToolName", &c.Offload.ReadToolName), part("Read.ToolName", &c.Read.ToolName), part("Prune.ReadToolName", &c.Prune.ReadToolName)),
+		share(part("Offload.SearchToolName", &c.Offload.SearchToolName), part("Search.ToolName", &c.Search.ToolName),
+			part("Prune.SearchToolName", &c.Prune.SearchToolName)),
 	)
 }
 
@@ -112,24 +125,36 @@ func isEqual[T any](a, b T) bool {
 
 // share gives every part that has no value that of the first which has one, and refuses a different one.
 func share[T any](parts ...shared[T]) error {
+	if err := agree(parts...); err != nil {
+		return err
+	}
+	for _, from := range parts {
+		for _, p := range parts {
+			if p.isZero() {
+				*p.value = *from.value
+			}
+		}
+	}
+	return nil
+}
+
+// agree refuses two different values.
+func agree[T any](parts ...shared[T]) error {
 	var from *shared[T]
 	for i := range parts {
 		p := &parts[i]
 		switch {
-		case reflect.ValueOf(p.value).Elem().IsZero():
+		case p.isZero():
 		case from == nil:
 			from = p
 		case !p.equal(*p.value, *from.value):
 			return badConfig(p.field, shown(*p.value), fmt.Sprintf("none, or %s as in %s", shown(*from.value), from.field))
 		}
 	}
-	for _, p := range parts {
-		if from != nil && reflect.ValueOf(p.value).Elem().IsZero() {
-			*p.value = *from.value
-		}
-	}
 	return nil
 }
+
+func (p shared[T]) isZero() bool { return reflect.ValueOf(p.value).Elem().IsZero() }
 
 // shown is a value in an error. Of a backend only the type is told, as it may hold keys.
 func shown(value any) string {

@@ -1,8 +1,7 @@
 package toolresult
 
 // When to prune. Rewriting the past costs the provider's prompt cache, so it is done seldom and deep: there are two marks, one
-// at which a compaction begins and a lower one at which it ends, and a rewrite that gains little is dropped. The estimate starts
-// from what the provider itself counted last, which also contains what no message shows.
+// at which a compaction begins and a lower one at which it ends, and a rewrite that gains little is dropped.
 
 import (
 	"context"
@@ -17,9 +16,6 @@ const (
 	defaultCompactAt = 0.7
 	defaultCompactTo = 0.4
 	defaultMinGain   = 0.05
-
-	leastUsage         = 0.4 // share of our own count below which a reported usage is not believed
-	minScale, maxScale = 0.5, 3
 )
 
 // CompactionConfig configures NewCompactionHook.
@@ -34,6 +30,11 @@ type CompactionConfig struct {
 	// MinGain is the share of the window below which a rewrite is not worth the prompt cache and is dropped, unless the window
 	// itself is exceeded. Optional. 0 means 0.05; negative: no gate. Below 1.
 	MinGain float64
+	// Cache lets a rewrite through only where it saves more than it costs in the provider's prompt cache, unless the window itself
+	// is exceeded. Optional. Default: only MinGain decides.
+	Cache *CachePrices
+	// Offload is the config that the offloader has, for its StepTokenLimit. Optional. NewHandler fills it in.
+	Offload *OffloadConfig
 	// TokenCounter counts messages and tool schemas. Optional. Default: that of NewTokenCounter with a nil config, a quarter of
 	// the bytes.
 	TokenCounter TokenCounter
@@ -42,8 +43,9 @@ type CompactionConfig struct {
 	ReservedTokens int
 	// Tools are the schemas to count where BeforeModel is given none, as in react. Optional.
 	Tools []*schema.ToolInfo
-	// OnCompaction is told of every rewrite, and of every one that was dropped for its small gain: then Changed is false, Pruned
-	// empty, and TokensAfter equals TokensBefore. It must not change the Compaction. Optional.
+	// OnCompaction is told of every rewrite, and of every one that was dropped as not worth its price: then Changed is false, Pruned
+	// empty, and TokensAfter equals TokensBefore. Likewise where nothing can be done although the window is exceeded, which
+	// Compaction.OverWindow says, or where results could not be archived. It must not change the Compaction. Optional.
 	OnCompaction func(ctx context.Context, c *Compaction)
 	// OnError is told of errors that MessageRewriter cannot return. Optional, but without it they show nowhere.
 	OnError func(ctx context.Context, err error)
@@ -56,6 +58,7 @@ type CompactionConfig struct {
 type CompactionHook struct {
 	cfg    CompactionConfig // defaults filled in
 	window float64
+	steps  *offloader // nil: no StepTokenLimit
 }
 
 // NewCompactionHook returns a CompactionHook.
@@ -65,6 +68,10 @@ func NewCompactionHook(ctx context.Context, cfg *CompactionConfig) (*CompactionH
 	}
 	h := &CompactionHook{cfg: *cfg, window: float64(cfg.ContextWindow)}
 	h.cfg.Tools = slices.Clone(cfg.Tools)
+	if cfg.Cache != nil {
+		prices := *cfg.Cache
+		h.cfg.Cache = &prices
+	}
 	h.cfg.CompactAt = shareOr(cfg.CompactAt, defaultCompactAt)
 	h.cfg.CompactTo = shareOr(cfg.CompactTo, defaultCompactTo)
 	h.cfg.MinGain = shareOr(cfg.MinGain, defaultMinGain)
@@ -74,6 +81,14 @@ func NewCompactionHook(ctx context.Context, cfg *CompactionConfig) (*CompactionH
 	if err := h.cfg.fillIn(ctx); err != nil {
 		return nil, err
 	}
+	if cfg.Offload == nil {
+		return h, nil
+	}
+	o, err := newOffloader(cfg.Offload)
+	if err != nil {
+		return nil, err
+	}
+	h.limitSteps(o)
 	return h, nil
 }
 
@@ -85,6 +100,13 @@ func (cfg *CompactionConfig) fillIn(ctx context.Context) (err error) {
 		cfg.TokenCounter, err = NewTokenCounter(ctx, nil)
 	}
 	return err
+}
+
+// limitSteps makes the hook keep the StepTokenLimit of an offloader, if it has one.
+func (h *CompactionHook) limitSteps(o *offloader) {
+	if o.cfg.StepTokenLimit > 0 {
+		h.steps = o
+	}
 }
 
 func shareOr(share, byDefault float64) float64 {
@@ -108,6 +130,9 @@ func checkCompaction(cfg *CompactionConfig) error {
 	case cfg.ReservedTokens < 0:
 		return badConfig("CompactionConfig.ReservedTokens", cfg.ReservedTokens, "0 or more")
 	}
+	if err := checkCache(cfg.Cache); err != nil {
+		return err
+	}
 	return checkLanguage("CompactionConfig.Language", cfg.Language)
 }
 
@@ -128,23 +153,40 @@ func (h *CompactionHook) MessageRewriter() func(context.Context, []*schema.Messa
 }
 
 // BeforeModel returns the conversation to send to the model, the caller's own slice where nothing changed. Keep what it
-// returns: a caller who throws it away has the same results pruned anew at every call, and a cache that never hits. tools are
-// the schemas that go with the request; nil means those of the config. When nothing is due it allocates nothing and costs one
-// count of the messages.
+// returns, and it costs no more than one count of the messages and allocates next to nothing while nothing is due. A caller who throws
+// it away gets the same bytes all the same, with a Pruner and a counter of NewTokenCounter: the hook goes over the conversation
+// and decides at each answer of the model as it would have decided then, so that the provider's prompt cache holds; it costs as much as
+// all prunes of the conversation so far. With another Compactor or TokenCounter it decides at the end alone, and such a caller
+// has results pruned anew at every call. tools are the schemas that go with the request; nil means those of the config.
 func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) ([]*schema.Message, error) {
-	e, err := h.estimate(ctx, messages, h.toolsOr(tools))
-	if err != nil || e.tokens < h.cfg.CompactAt*h.window {
+	tools = h.toolsOr(tools)
+	if counter := h.replays(); counter != nil {
+		r := replay{CompactionHook: h, counter: counter, messages: messages}
+		return r.beforeModel(ctx, tools)
+	}
+	limited, err := h.limitNewestStep(ctx, messages)
+	if err != nil {
 		return messages, err
 	}
-	c, err := h.compact(ctx, messages, e, h.cfg.CompactTo)
-	if err != nil || !c.Changed {
+	compacted, err := h.beforeModelOnce(ctx, limited, tools)
+	if err != nil {
 		return messages, err
 	}
-	if gain := e.scale * float64(c.TokensBefore-c.TokensAfter); gain < h.cfg.MinGain*h.window && e.tokens <= h.window {
-		c = &Compaction{Messages: messages, TokensBefore: c.TokensBefore, TokensAfter: c.TokensBefore, TargetTokens: c.TargetTokens}
+	return compacted, nil
+}
+
+// isWorth reports whether a rewrite that begins at a message gains enough, or must be because the window is exceeded.
+func (h *CompactionHook) isWorth(ctx context.Context, e estimate, messages []*schema.Message, first int, saved int64) (bool, error) {
+	if e.tokens > h.window {
+		return true, nil
 	}
-	h.report(ctx, c)
-	return c.Messages, nil
+	if e.scale*float64(saved) < h.cfg.MinGain*h.window {
+		return false, nil
+	}
+	if h.cfg.Cache == nil {
+		return true, nil
+	}
+	return h.paysOff(ctx, messages, first, saved)
 }
 
 func (h *CompactionHook) toolsOr(tools []*schema.ToolInfo) []*schema.ToolInfo {
@@ -154,11 +196,11 @@ func (h *CompactionHook) toolsOr(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	return tools
 }
 
-// compact asks the compactor for a share of the window, in the counter's tokens and without what is no message.
+// compact asks the compactor for a share of the window.
 func (h *CompactionHook) compact(ctx context.Context, messages []*schema.Message, e estimate, share float64) (*Compaction, error) {
 	c, err := h.cfg.Compactor.Compact(ctx, &CompactRequest{
 		Messages:     messages,
-		TargetTokens: max(int64(share*h.window/e.scale)-e.overhead, 0),
+		TargetTokens: h.target(e, share),
 		Tokens:       e.counted,
 		Counter:      h.cfg.TokenCounter,
 	})
@@ -168,85 +210,13 @@ func (h *CompactionHook) compact(ctx context.Context, messages []*schema.Message
 	return c, err
 }
 
+// target is a share of the window in the counter's tokens and without what is no message.
+func (h *CompactionHook) target(e estimate, share float64) int64 {
+	return max(int64(share*h.window/e.scale)-e.overhead, 0)
+}
+
 func (h *CompactionHook) report(ctx context.Context, c *Compaction) {
 	if h.cfg.OnCompaction != nil {
 		h.cfg.OnCompaction(ctx, c)
 	}
-}
-
-// estimate is what the next request will be.
-type estimate struct {
-	tokens   float64 // in the provider's tokens, with all that no message shows
-	scale    float64 // the provider's tokens for one of the counter's
-	counted  int64   // the messages, in the counter's tokens
-	overhead int64   // tool schemas and ReservedTokens, in the counter's tokens
-}
-
-// estimate takes the usage that the last answer reported and adds what came since. A usage far below our own count is not
-// believed, as some gateways report nonsense; a high one always is, because too small an estimate ends in a refused request.
-func (h *CompactionHook) estimate(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) (estimate, error) {
-	at, usage := lastUsage(messages)
-	sent, err := h.count(ctx, messages[:at], nil)
-	if err != nil {
-		return estimate{}, err
-	}
-	since, err := h.count(ctx, messages[at:], nil)
-	if err != nil {
-		return estimate{}, err
-	}
-	schemas, err := h.count(ctx, nil, tools)
-	if err != nil {
-		return estimate{}, err
-	}
-	e := estimate{scale: 1, counted: sent + since, overhead: schemas + int64(h.cfg.ReservedTokens)}
-	e.tokens = float64(e.counted + e.overhead)
-	saved, err := h.savedSince(ctx, messages, at)
-	if err != nil {
-		return estimate{}, err
-	}
-	counted := float64(sent + saved + e.overhead)
-	if usage <= 0 || float64(usage) < leastUsage*counted {
-		return e, nil
-	}
-	e.scale = min(max(float64(usage)/counted, minScale), maxScale)
-	e.tokens = float64(usage) + e.scale*float64(since-saved)
-	return e, nil
-}
-
-func (h *CompactionHook) count(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) (int64, error) {
-	if len(messages) == 0 && len(tools) == 0 {
-		return 0, nil
-	}
-	return countMessages(ctx, h.cfg.TokenCounter, messages, tools)
-}
-
-// savedSince is what pruning has taken off the messages before the one at usage since that usage was reported.
-func (h *CompactionHook) savedSince(ctx context.Context, messages []*schema.Message, usage int) (int64, error) {
-	var saved int64
-	for i, msg := range messages[:usage] {
-		if msg == nil || len(msg.Extra) < 3 { // a mark has three keys, and to look for one costs more than to count the message
-			continue
-		}
-		original, ok := prunedSince(msg, usage, len(messages))
-		if !ok {
-			continue
-		}
-		now, err := h.count(ctx, messages[i:i+1], nil)
-		if err != nil {
-			return 0, err
-		}
-		saved += original - now
-	}
-	return saved, nil
-}
-
-// lastUsage finds the last answer that reports a usage, and how many tokens of prompt it reports. An earlier one is not
-// looked for: it tells less of the next request than a count does.
-func lastUsage(messages []*schema.Message) (at, promptTokens int) {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if m := messages[i]; m != nil && m.Role == schema.Assistant && m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
-			return i, m.ResponseMeta.Usage.PromptTokens
-		}
-	}
-	return 0, 0
 }

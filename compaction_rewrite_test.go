@@ -214,7 +214,7 @@ func TestMessageRewriter(t *testing.T) {
 		got := newHook(t, cfg).MessageRewriter()(t.Context(), messages)
 		if failAt == 0 {
 			assert.Empty(t, told)
-			assert.Equal(t, beforeModel(t, newHook(t, &toolresult.CompactionConfig{ContextWindow: 1000, Tools: cfg.Tools}), messages), got)
+			assert.Equal(t, beforeModel(t, newHook(t, cfg), messages), got)
 			assert.False(t, sameSlice(messages, got))
 			continue
 		}

@@ -186,7 +186,9 @@ func requireReplacement(t testing.TB, before, after *schema.Message, at int) {
 		require.Equal(t, value, after.Extra[key], "metadata stays")
 	}
 	require.Equal(t, "tool_result_pruning", after.Extra["context_compaction"])
-	require.Equal(t, at, after.Extra["context_compaction_at"])
+	require.IsType(t, 0, after.Extra["context_compaction_at"])
+	require.LessOrEqual(t, after.Extra["context_compaction_at"], at, "it was decided at an earlier answer, or now")
+	require.Positive(t, after.Extra["context_compaction_at"])
 	require.IsType(t, 0, after.Extra["context_compaction_original_tokens"])
 }
 

@@ -49,6 +49,10 @@ type OffloadConfig struct {
 	// ToolTokenLimits are limits for single tools, in place of TokenLimit, by every name that a model may use for them.
 	// Tokens. Optional. 0 means a limit of 0 here; negative: never offloaded.
 	ToolTokenLimits map[string]int
+	// StepTokenLimit bounds the results of parallel calls together: above it the largest are offloaded before the model sees any.
+	// CompactionHook keeps it, as a middleware sees one result at a time: give it this config as CompactionConfig.Offload. Tokens.
+	// Optional. 0 means no such limit. Negative values are refused.
+	StepTokenLimit int
 	// PathPrefix is the folder of the default PathGenerator. It is absolute, clean, not "/", with or without a final slash.
 	// Optional. Default "/large_tool_result".
 	PathPrefix string
@@ -151,6 +155,8 @@ func checkOffload(cfg *OffloadConfig) error {
 		return badConfig("OffloadConfig.Backend", "nil", "a Backend")
 	case cfg.TokenLimit < 0:
 		return badConfig("OffloadConfig.TokenLimit", cfg.TokenLimit, "0 (the default, 20000) or more; exclude a tool by ExcludeTools")
+	case cfg.StepTokenLimit < 0:
+		return badConfig("OffloadConfig.StepTokenLimit", cfg.StepTokenLimit, "0 (no limit) or more")
 	case cfg.Sampler != nil && cfg.Sampler() == nil:
 		return badConfig("OffloadConfig.Sampler", "one that returns nil", "one that returns a new Sample at every call")
 	case cfg.OnFailure < FailCall || cfg.OnFailure > TruncateInline:

@@ -158,25 +158,41 @@ func (c *messageCounter) CountTokens(_ context.Context, messages []*schema.Messa
 	return total + inSchemas, err
 }
 
-// messages counts a conversation. As this is done before every model call, the loop of the default counter is written out:
-// calls would cost four times as much as all the rest.
+// messages counts a conversation.
 func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
-	for _, m := range messages {
-		switch {
-		case m == nil:
-		case c.quarters && !hasParts(m):
-			total += c.perMessage + int64(quarter(len(m.Content)))
-			if c.reasoning {
-				total += int64(quarter(len(m.ReasoningContent)))
-			}
-			for i := range m.ToolCalls {
-				total += int64(quarter(len(m.ToolCalls[i].Function.Name)) + quarter(len(m.ToolCalls[i].Function.Arguments)))
-			}
-		default:
-			total += c.message(m)
-		}
+	for len(messages) > 0 {
+		n, tokens, _ := c.piece(messages)
+		total += tokens
+		messages = messages[n:]
 	}
 	return total
+}
+
+// piece counts the messages up to the next answer of the model, not the first message, and reports whether one of them may be
+// marked. As this is done before every model call, over messages that are in no cache of the processor's, all is looked at in one
+// go, and the loop of the default counter is written out: calls would cost four times as much as all the rest.
+func (c *messageCounter) piece(messages []*schema.Message) (n int, total int64, marks bool) {
+	for i, m := range messages {
+		if m == nil {
+			continue
+		}
+		if i > 0 && m.Role == schema.Assistant {
+			return i, total, marks
+		}
+		marks = marks || len(m.Extra) >= markKeys
+		if !c.quarters || hasParts(m) {
+			total += c.message(m)
+			continue
+		}
+		total += c.perMessage + int64(quarter(len(m.Content)))
+		if c.reasoning {
+			total += int64(quarter(len(m.ReasoningContent)))
+		}
+		for j := range m.ToolCalls {
+			total += int64(quarter(len(m.ToolCalls[j].Function.Name)) + quarter(len(m.ToolCalls[j].Function.Arguments)))
+		}
+	}
+	return len(messages), total, marks
 }
 
 func hasParts(m *schema.Message) bool {

@@ -79,7 +79,8 @@ func einoCheck(history []*schema.Message, window int) newContender {
 	}
 }
 
-const pruneWindow = 160_000
+// pruneWindow is one of which the mark is passed by the newest results alone, as it is where the hook runs before every call.
+const pruneWindow = 1_470_700
 
 // ourPrune has a copy made for every op as well, which it does not need, so that both sides leave the same garbage.
 func ourPrune(history []*schema.Message) newContender {

@@ -1,0 +1,114 @@
+package toolresult
+
+// When a rewrite pays for itself. Providers keep the prompt of the last call and charge little for what the next one has in common
+// with it; a rewrite throws away what stands behind it. So it pays where what it saves at every call to come is more than
+// what it costs to write the rest anew.
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// CachePrices are the prices of a provider's prompt cache, and turn on the gate that goes by them.
+//
+// A rewrite that saves S tokens and has L tokens behind its first change saves a·S at each call to come and costs b·L once:
+// a = Read·(1−λ) + Write·λ and b = (Write−Read)·(1−λ), where λ is the chance that the cache is cold anyway. It is let through where
+// RemainingCalls·a·S > b·L. Where nobody knows how many calls remain, the best moment to prune again and again is once
+// S ≥ √(2·b·L·k/a), with k the tokens that a call adds, so that is asked for. For example: L = 40 000, k = 6 400, a
+// cache that is never cold, Read 0.1, Write 1.25: S must be 77 000 tokens; with one call in ten cold 50 000; with Read 0.5 and
+// Write 1, never cold, 23 000.
+//
+// The assumptions: all that was sent before is cached, tool schemas and system prompt stay cached whatever is pruned, and calls
+// go on as they did. k and λ are taken from the conversation: λ is the share of the calls, but for the first and those right after
+// a rewrite, that read less than half of the prompt before them from the cache, and 0 where the provider never reports a read.
+type CachePrices struct {
+	// Read is the price of a token read from the cache, Write that of a token written to it, as shares of the price of a token without
+	// any cache: 0.1 and 1.25 at Anthropic. Required. Range: 0 <= Read < Write.
+	Read, Write float64
+	// RemainingCalls is how many more calls of the model are expected. Optional. 0 means unknown. Negative values are refused.
+	RemainingCalls int
+}
+
+// paysOff reports whether a rewrite that begins at a message is worth its price.
+func (h *CompactionHook) paysOff(ctx context.Context, messages []*schema.Message, first int, saved int64) (bool, error) {
+	behind, err := h.count(ctx, messages[first:], nil)
+	if err != nil {
+		return false, err
+	}
+	before, err := h.count(ctx, messages[:first], nil)
+	if err != nil {
+		return false, err
+	}
+	record := recordOf(messages)
+	perCall := float64(before+behind+record.pruned) / float64(record.calls+1)
+	return h.cfg.Cache.payOff(float64(saved), float64(behind-saved), perCall, record.cold), nil
+}
+
+// payOff is the rule. All sizes are in the same tokens.
+func (p *CachePrices) payOff(saved, behind, perCall, cold float64) bool {
+	a := p.Read*(1-cold) + p.Write*cold
+	b := (p.Write - p.Read) * (1 - cold)
+	if p.RemainingCalls > 0 {
+		return float64(p.RemainingCalls)*a*saved > b*behind
+	}
+	return saved*saved*a >= 2*b*behind*perCall
+}
+
+// record is what a conversation tells of its cache.
+type record struct {
+	calls  int     // answers of the model
+	pruned int64   // tokens of results that were pruned
+	cold   float64 // share of the calls that found the cache cold for no fault of a rewrite
+}
+
+func recordOf(messages []*schema.Message) record {
+	rec, rewritten := record{}, make(map[int]bool)
+	for _, msg := range messages {
+		if msg == nil || len(msg.Extra) < markKeys {
+			continue
+		}
+		if at := prunedAt(msg, len(messages)); at > 0 {
+			rewritten[at] = true
+			tokens, _ := wholeNumber(msg.Extra[markOriginalKey])
+			rec.pruned += tokens
+		}
+	}
+	var before, asked, missed int
+	reads := false
+	for i, msg := range messages {
+		if msg == nil || msg.Role != schema.Assistant {
+			continue
+		}
+		rec.calls++
+		prompt, ok := usageOf(msg)
+		if !ok {
+			continue
+		}
+		read := msg.ResponseMeta.Usage.PromptTokenDetails.CachedTokens
+		reads = reads || read > 0
+		if before > 0 && !rewritten[i] {
+			asked++
+			if 2*read < before {
+				missed++
+			}
+		}
+		before = prompt
+	}
+	if reads && asked > 0 {
+		rec.cold = float64(missed) / float64(asked)
+	}
+	return rec
+}
+
+func checkCache(p *CachePrices) error {
+	switch {
+	case p == nil:
+		return nil
+	case !(p.Read >= 0 && p.Read < p.Write):
+		return badConfig("CompactionConfig.Cache.Read", p.Read, "0 or more, and below Write")
+	case p.RemainingCalls < 0:
+		return badConfig("CompactionConfig.Cache.RemainingCalls", p.RemainingCalls, "0 (unknown) or more")
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package toolresult
+
+// The decision as a fold over the conversation. At each point where the model was called the hook decides as it would have
+// decided then, so that a caller who keeps what BeforeModel returned and one who does not send the same bytes, and the prompt
+// cache of neither breaks without need. What was decided is told by the marks: up to the newest of them nothing is decided
+// again. It takes a Pruner, whose choice is the same whenever it is made, and a counter that counts every message by itself at no
+// price; with others the hook decides at the end alone.
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/schema"
+)
+
+// replay is a conversation on its way from the first message to the last.
+type replay struct {
+	*CompactionHook
+	counter  *messageCounter
+	messages []*schema.Message // as the caller gave them
+	run      *pruning          // nil until something is due
+	counted  int64             // tokens of the messages so far, as they are now
+	saved    int64             // what they were more, as the caller gave them
+	overhead int64             // tool schemas and ReservedTokens
+	usage    int               // tokens of prompt that the last answer reported
+	usageAt  int               // where that answer is
+	sent     int64             // tokens of the messages in the request with that usage
+	decided  int               // up to where marks tell what was decided
+	looked   bool              // decided is known
+	marked   bool              // marks were seen since the last decision
+	last     outcome
+}
+
+// outcome is what the last decision came to.
+type outcome struct {
+	target  int64
+	dropped bool // what could be pruned was not worth it
+	over    bool // the request is over the window all the same
+}
+
+// replays returns the counter with which a replay can be made, nil where none can.
+func (h *CompactionHook) replays() *messageCounter {
+	counter, isOurs := h.cfg.TokenCounter.(*messageCounter)
+	if _, isPruner := h.cfg.Compactor.(*Pruner); !isPruner || !isOurs {
+		return nil
+	}
+	return counter
+}
+
+// beforeModel goes from one answer of the model to the next.
+func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*schema.Message, error) {
+	schemas, err := r.count(ctx, nil, tools)
+	if err != nil {
+		return r.messages, err
+	}
+	r.overhead = schemas + int64(r.cfg.ReservedTokens)
+	for from := 0; ; {
+		to := r.take(from)
+		if r.steps != nil {
+			if err := r.limitStep(ctx, from, to); err != nil {
+				return r.messages, err
+			}
+		}
+		if r.marked || r.mayBeDue() {
+			if err := r.decide(ctx, to); err != nil {
+				return r.messages, err
+			}
+		}
+		if from = to; to == len(r.messages) {
+			return r.finish(ctx), nil
+		}
+		if usage, ok := usageOf(r.messages[to]); ok {
+			r.usage, r.usageAt, r.sent = usage, to, r.counted
+		}
+	}
+}
+
+// take notes the messages up to the next answer of the model, or to the end, and returns where that is.
+func (r *replay) take(from int) (to int) {
+	n, tokens, marks := r.counter.piece(r.messages[from:])
+	r.counted += tokens
+	if marks {
+		decided := lastPrune(r.messages[from:from+n], len(r.messages))
+		r.marked = r.marked || decided > 0
+	}
+	return from + n
+}
+
+// mayBeDue is false where the estimate is below the mark whatever the scale, so that most points cost no more than a comparison.
+func (r *replay) mayBeDue() bool {
+	most := max(int64(r.usage)+maxScale*max(r.counted-r.sent, 0), r.counted+r.overhead)
+	return float64(most) >= r.cfg.CompactAt*r.window
+}
+
+func (r *replay) estimate() estimate { return forecast(r.usage, r.sent, r.counted, r.overhead) }
+
+// decide does at one point what is due there.
+func (r *replay) decide(ctx context.Context, at int) error {
+	if r.look(); at < r.decided || at == r.decided && at < len(r.messages) {
+		return nil
+	}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	r.last = outcome{}
+	e := r.estimate()
+	if e.tokens < r.cfg.CompactAt*r.window {
+		return nil
+	}
+	r.last.target = r.target(e, r.cfg.CompactTo)
+	if err := r.prune(ctx, e, at); err != nil {
+		return err
+	}
+	r.last.over = r.estimate().tokens > r.window
+	return nil
+}
+
+// settle takes into the books what was pruned, behind the newest usage, by those who kept it.
+func (r *replay) settle(ctx context.Context) error {
+	if !r.marked {
+		return nil
+	}
+	r.marked = false
+	saved, err := r.savedSince(ctx, r.messages, r.usageAt)
+	r.sent += saved
+	return err
+}
+
+// prune prunes to the target, where that is worth it.
+func (r *replay) prune(ctx context.Context, e estimate, at int) error {
+	run := r.started(at)
+	chosen, err := run.choose(ctx, r.counted-r.last.target)
+	if err != nil || len(chosen.swaps) == 0 {
+		return err
+	}
+	worth, err := r.isWorth(ctx, e, run.messages[:at], chosen.first(), chosen.saved)
+	if r.last.dropped = !worth; !worth || err != nil {
+		return err
+	}
+	if err := run.apply(ctx, chosen, at); err != nil {
+		return err
+	}
+	if run.tokens > r.counted-chosen.saved { // something could not be stored; others go in its place
+		if err := run.pruneTo(ctx, r.last.target, at); err != nil {
+			return err
+		}
+	}
+	r.saved += r.counted - run.tokens
+	r.counted = run.tokens
+	return nil
+}
+
+// limitStep keeps the StepTokenLimit for the results behind an answer of the model.
+func (r *replay) limitStep(ctx context.Context, from, to int) error {
+	if r.look(); to < r.decided || to == r.decided && to < len(r.messages) {
+		return nil
+	}
+	if bytesOfResults(r.messages[from:to]) <= r.steps.cfg.StepTokenLimit {
+		return nil
+	}
+	run := r.started(to)
+	return r.steps.limitStep(ctx, run.messages, run.pairs.newest(), func(i int, msg *schema.Message) {
+		before, after := r.counter.messages(run.messages[i:i+1]), r.counter.messages([]*schema.Message{msg})
+		run.put(i, msg)
+		r.counted -= before - after
+		r.saved += before - after
+	})
+}
+
+// look finds the newest mark.
+func (r *replay) look() {
+	if !r.looked {
+		r.decided, r.looked = lastPrune(r.messages, len(r.messages)), true
+	}
+}
+
+// started is the run, with all messages read before which the model is called now.
+func (r *replay) started(upTo int) *pruning {
+	if r.run == nil {
+		r.run = r.cfg.Compactor.(*Pruner).run(r.messages, r.counter)
+	}
+	r.run.read(upTo)
+	r.run.tokens = r.counted
+	return r.run
+}
+
+// finish reports what came of it.
+func (r *replay) finish(ctx context.Context) []*schema.Message {
+	if r.run == nil && !r.last.over {
+		return r.messages
+	}
+	c := &Compaction{Messages: r.messages}
+	if r.run != nil {
+		r.run.report(c)
+		c.Changed = len(c.Pruned) > 0 // what was offloaded, OnOffload is told of
+	}
+	c.TokensBefore, c.TokensAfter, c.TargetTokens, c.OverWindow = r.counted+r.saved, r.counted, r.last.target, r.last.over
+	if c.Changed || r.last.dropped || c.OverWindow || c.Err != nil {
+		r.report(ctx, c)
+	}
+	return c.Messages
+}
