@@ -45,7 +45,7 @@ func TestRealOutputsComeBack(t *testing.T) {
 	texts := realOutputs(t)
 	offloaded, bytes, notices := 0, 0, 0
 	for sampler, take := range map[string]toolresult.Sampler{
-		"head": toolresult.HeadSampler(0, 0), "head and tail": toolresult.HeadTailSampler(0, 0, 0), "short": toolresult.HeadTailSampler(1, 1, 80),
+		"head": toolresult.HeadSampler(0, 0), "head and tail": toolresult.HeadTailSampler(0, 0, 0), "short": toolresult.HeadTailSampler(1, 1, 80), "outline": toolresult.OutlineSampler(0),
 	} {
 		memory, dir := newMemory(), openDir(t, t.TempDir())
 		whole := newOffload(t, &toolresult.OffloadConfig{Backend: memory, TokenLimit: 500, Sampler: take})
@@ -70,5 +70,5 @@ func TestRealOutputsComeBack(t *testing.T) {
 		}
 	}
 	require.NotZero(t, offloaded)
-	t.Logf("%d real outputs tried with 3 samplers: %d offloaded, %d bytes became %d", len(texts), offloaded, bytes, notices)
+	t.Logf("%d real outputs tried with 4 samplers: %d offloaded, %d bytes became %d", len(texts), offloaded, bytes, notices)
 }
