@@ -50,9 +50,9 @@ func withText(msg *schema.Message, text string) *schema.Message {
 	return &short
 }
 
-// mark gives the copy of a message the marks: what it was in tokens, and how long the conversation was then, by which a usage
+// setMarks gives the copy of a message the marks: what it was in tokens, and how long the conversation was then, by which a usage
 // reported before can be told from one reported after. The metadata of its parts goes to the message, as the parts go.
-func mark(short, msg *schema.Message, kind any, tokens int64, at any) {
+func setMarks(short, msg *schema.Message, kind any, tokens int64, at any) {
 	short.Extra = make(map[string]any, len(msg.Extra)+4)
 	for extra := range metadata(msg) {
 		maps.Copy(short.Extra, extra)

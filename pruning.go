@@ -196,9 +196,9 @@ func (p *pruning) replace(ctx context.Context, s *swap, at any) error {
 		}
 	}
 	if s.Arguments {
-		mark(s.short, msg, markArguments, s.TokensBefore, at)
+		setMarks(s.short, msg, markArguments, s.TokensBefore, at)
 	} else {
-		mark(s.short, msg, markPruned, s.TokensBefore, at)
+		setMarks(s.short, msg, markPruned, s.TokensBefore, at)
 	}
 	if s.Path != "" && !s.Arguments {
 		s.short.Extra[offloadedKey] = s.Path
