@@ -66,7 +66,7 @@ func (r PruneReason) in(lang adk.Language) string {
 	}
 	chinese := [...]string{
 		"最早", "已被取代", "已保存结果的分页", "提示，已缩短", "参数，已缩短",
-		"已达目标", "最近步骤", "模型尚未读到", "此前已裁剪", "工具已排除", "提示", "受元数据保护", "按规则保留", "过小",
+		"已达目标", "最近步骤", "模型尚未读到", "此前已修剪", "工具已排除", "提示", "受元数据保护", "按规则保留", "过小",
 		"没有节省", "带签名", "未能保存",
 	}
 	if r < 0 || int(r) >= len(english) {
@@ -171,7 +171,7 @@ func (plan *PrunePlan) String() string {
 	say := func(english, chinese string) string { return inLanguage(plan.language, english, chinese) }
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, say("message\tcall\ttool\ttokens\tafter\tverdict\treason\tpath", "消息\t调用\t工具\t令牌\t之后\t决定\t原因\t路径"))
+	fmt.Fprintln(table, say("message\tcall\ttool\ttokens\tafter\tverdict\treason\tpath", "消息\t调用\t工具\ttoken\t之后\t决定\t原因\t路径"))
 	for _, r := range plan.Results {
 		verdict := say("stays", "保留")
 		if r.Goes {
@@ -181,7 +181,7 @@ func (plan *PrunePlan) String() string {
 			r.Index, printableID(r.CallID), printableID(r.ToolName), r.TokensBefore, r.TokensAfter, verdict, r.Reason.in(plan.language), r.Path)
 	}
 	table.Flush() // a strings.Builder has no errors
-	fmt.Fprintf(&b, say("%d tokens, %d after, target %d\n", "共 %d 个令牌，之后 %d，目标 %d\n"), plan.TokensBefore, plan.TokensAfter, plan.TargetTokens)
+	fmt.Fprintf(&b, say("%d tokens, %d after, target %d\n", "共 %d 个 token，之后 %d，目标 %d\n"), plan.TokensBefore, plan.TokensAfter, plan.TargetTokens)
 	return trimLines(b.String())
 }
 
