@@ -107,8 +107,8 @@ type PruneConfig struct {
 	// Archive stores every result before it is pruned; the placeholder names the path. A result that cannot be stored stays, and
 	// Compaction.Err says why. What can be read already is not stored: notices, and pages of stored results. Parts that are no
 	// text are stored as files of their own, beside the text, which names them. To be read back by a model it must be a Reader too.
-	// One that can only write, and is the offloader's as well, needs a PathPrefix of its own here. A caller who does not keep
-	// what is returned has the same results compared with what is stored at every call. Optional. Default: what is pruned is lost.
+	// One that can only write, and is the offloader's as well, needs a PathPrefix of its own here. What was stored is remembered, the
+	// last 4096, and not looked for again. Optional. Default: what is pruned is lost.
 	Archive Backend
 	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. Optional.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)

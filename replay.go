@@ -21,14 +21,21 @@ type replay struct {
 	counted  int64             // tokens of the messages so far, as they are now
 	saved    int64             // what they were more, as the caller gave them
 	overhead int64             // tool schemas and ReservedTokens
+	mark     int64             // below it nothing is due, in the provider's tokens
 	usage    int               // tokens of prompt that the last answer reported
 	usageAt  int               // where that answer is
 	sent     int64             // tokens of the messages in the request with that usage
 	decided  int               // up to where marks tell what was decided
 	looked   bool              // decided is known
-	marked   bool              // marks were seen since the last decision
+	settled  bool              // sent is what it was before pruning
+	denied   float64           // what a usage showed not to have been saved, in the provider's tokens
 	last     outcome
 }
+
+const (
+	unprunedShare = 0.25 // a request of the past that lacks less of what a rewrite saves was not rewritten
+	usageNoise    = 0.02 // share of a request by which an estimate may be off
+)
 
 // outcome is what the last decision came to.
 type outcome struct {
@@ -53,14 +60,17 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 		return r.messages, err
 	}
 	r.overhead = schemas + int64(r.cfg.ReservedTokens)
+	r.mark = int64(r.cfg.CompactAt * r.window)
 	for from := 0; ; {
-		to := r.take(from)
+		n, tokens := r.counter.piece(r.messages[from:])
+		to := from + n
+		r.counted += tokens
 		if r.steps != nil {
 			if err := r.limitStep(ctx, from, to); err != nil {
 				return r.messages, err
 			}
 		}
-		if r.marked || r.mayBeDue() {
+		if r.mayBeDue() {
 			if err := r.decide(ctx, to); err != nil {
 				return r.messages, err
 			}
@@ -69,26 +79,15 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 			return r.finish(ctx), nil
 		}
 		if usage, ok := usageOf(r.messages[to]); ok {
-			r.usage, r.usageAt, r.sent = usage, to, r.counted
+			r.usage, r.usageAt, r.sent, r.settled = usage, to, r.counted, false
 		}
 	}
 }
 
-// take notes the messages up to the next answer of the model, or to the end, and returns where that is.
-func (r *replay) take(from int) (to int) {
-	n, tokens, marks := r.counter.piece(r.messages[from:])
-	r.counted += tokens
-	if marks {
-		decided := lastPrune(r.messages[from:from+n], len(r.messages))
-		r.marked = r.marked || decided > 0
-	}
-	return from + n
-}
-
-// mayBeDue is false where the estimate is below the mark whatever the scale, so that most points cost no more than a comparison.
+// mayBeDue is false where the estimate is below the mark whatever the scale and whatever was pruned since, so that most points cost
+// no more than a comparison.
 func (r *replay) mayBeDue() bool {
-	most := max(int64(r.usage)+maxScale*max(r.counted-r.sent, 0), r.counted+r.overhead)
-	return float64(most) >= r.cfg.CompactAt*r.window
+	return r.counted+r.overhead >= r.mark || int64(r.usage)+maxScale*max(r.counted-r.sent, 0) >= r.mark
 }
 
 func (r *replay) estimate() estimate { return forecast(r.usage, r.sent, r.counted, r.overhead) }
@@ -106,6 +105,13 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	if e.tokens < r.cfg.CompactAt*r.window {
 		return nil
 	}
+	least := r.denied // that much would have gone at an earlier answer, and more has come since
+	if e.tokens <= r.window {
+		least = max(least, r.cfg.MinGain*r.window)
+	}
+	if r.denies(at, e, least) {
+		return nil
+	}
 	r.last.target = r.target(e, r.cfg.CompactTo)
 	if err := r.prune(ctx, e, at); err != nil {
 		return err
@@ -114,12 +120,22 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	return nil
 }
 
-// settle takes into the books what was pruned, behind the newest usage, by those who kept it.
+// denies reports whether the usage of an answer shows that its request was sent without a rewrite that saves so much: the hook was
+// not there yet, or had another config. Of small rewrites no usage tells, as no estimate is so exact.
+func (r *replay) denies(at int, e estimate, saved float64) bool {
+	if at == len(r.messages) || saved < usageNoise*e.tokens {
+		return false
+	}
+	usage, ok := usageOf(r.messages[at])
+	return ok && float64(usage) > e.tokens-unprunedShare*saved
+}
+
+// settle adds to what was sent what callers who kept it have had pruned since.
 func (r *replay) settle(ctx context.Context) error {
-	if !r.marked {
+	if r.settled || r.usageAt >= r.decided {
 		return nil
 	}
-	r.marked = false
+	r.settled = true
 	saved, err := r.savedSince(ctx, r.messages, r.usageAt)
 	r.sent += saved
 	return err
@@ -136,6 +152,11 @@ func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 	if r.last.dropped = !worth; !worth || err != nil {
 		return err
 	}
+	if saved := e.scale * float64(chosen.saved); r.denies(at, e, saved) {
+		r.denied = saved
+		return nil
+	}
+	r.denied = 0
 	if err := run.apply(ctx, chosen, at); err != nil {
 		return err
 	}

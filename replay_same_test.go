@@ -117,3 +117,50 @@ func TestOthersDecideAtTheEnd(t *testing.T) {
 	})
 	assert.Equal(t, 7, at(toolresult.CompactionConfig{Compactor: wrapped}))
 }
+
+// A hook that comes to a conversation which went on without it finds, in the usages, that nothing was pruned so far. It prunes to the
+// target now, and no more than that; from then on it goes by its own decisions.
+func TestHookComesLate(t *testing.T) {
+	hook := newHook(t, &toolresult.CompactionConfig{ContextWindow: 10_000})
+	grow := func(messages []*schema.Message, sent func([]*schema.Message) []*schema.Message, steps int) []*schema.Message {
+		for range steps {
+			n := len(messages)
+			answer := callsFor(toolCall(fmt.Sprint("call_", n), "bash"))
+			answer.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: providerTokens(t, sent(messages))}}
+			messages = append(messages, answer, schema.ToolMessage(sizedText(n, "500", 0), answer.ToolCalls[0].ID))
+		}
+		return messages
+	}
+	asItIs := func(messages []*schema.Message) []*schema.Message { return messages }
+	late := grow(conversation("user(100)"), asItIs, 18)
+	got := beforeModel(t, hook, late)
+	ats := map[any]int{}
+	for _, msg := range got {
+		if at, ok := msg.Extra["context_compaction_at"]; ok {
+			ats[at]++
+		}
+	}
+	assert.Len(t, ats, 1, "one rewrite")
+	assert.Contains(t, ats, len(late), "and that now")
+	assert.Greater(t, tokensOf(t, got...), int64(2_000), "no more than is needed")
+
+	throughHook := func(messages []*schema.Message) []*schema.Message { return beforeModel(t, hook, messages) }
+	later := grow(late, throughHook, 1)
+	requireSameMessages(t, got, beforeModel(t, hook, later)[:len(got)], len(later))
+}
+
+// However the usages look, a conversation costs what it has in messages.
+func TestReplayIsLinear(t *testing.T) {
+	cost := func(n int) float64 {
+		messages := longHistory(n)
+		for i, msg := range messages {
+			if msg.Role == schema.Assistant {
+				msg.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: 520 * i}}
+			}
+		}
+		hook := newHook(t, &toolresult.CompactionConfig{ContextWindow: 20_000})
+		return testing.AllocsPerRun(3, func() { beforeModel(t, hook, messages) })
+	}
+	small, large := cost(500), cost(4000)
+	assert.Less(t, large, 10*small, "eight times as many messages")
+}

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// maxRemembered bounds the memory of a store over a backend that can only write.
+// maxRemembered bounds the memory of a store.
 const maxRemembered = 4096
 
 type resultStore struct {
@@ -26,7 +26,7 @@ type resultStore struct {
 	writing pathLocks // of puts under way, so that two parallel calls with one ID cannot both find it free
 	seed    maphash.Seed
 	mu      sync.Mutex
-	written recent[uint64] // only for a backend that can only write: path to hash of its text
+	written recent[uint64] // path to hash of its text, where no backend is asked
 }
 
 func newResultStore(backend Backend) *resultStore {
@@ -61,33 +61,50 @@ func (s *resultStore) put(ctx context.Context, path, text string) (taken bool, e
 	return false, s.backend.Write(ctx, &WriteRequest{FilePath: path, Content: text})
 }
 
-// place puts a text under the first of its names that is free or has it already, and returns that name.
+// place puts a text under the first of its names that is free or has it already, and returns that name. What it has placed
+// before it does not ask for again: the same conversation may be pruned anew at every call.
 func (s *resultStore) place(ctx context.Context, own, text string) (path string, err error) {
+	hash := maphash.String(s.seed, text)
 	for attempt := range pathAttempts {
 		path = nextPath(own, text, attempt)
+		if known, found := s.recall(path); found && known == hash {
+			return path, nil
+		}
 		taken, err := s.put(ctx, path, text)
-		if err != nil || !taken {
+		if err != nil {
 			return path, err
+		}
+		if !taken {
+			s.remember(path, hash)
+			return path, nil
 		}
 	}
 	return path, fs.ErrExist
 }
 
+func (s *resultStore) recall(path string) (hash uint64, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash, found = s.written.byPath[path]
+	return hash, found
+}
+
+func (s *resultStore) remember(path string, hash uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written.set(path, hash, maxRemembered)
+}
+
 // putBlind goes by memory. A failed write is not remembered: nobody was told of its path.
 func (s *resultStore) putBlind(ctx context.Context, path, text string) (taken bool, err error) {
 	hash := maphash.String(s.seed, text)
-	s.mu.Lock()
-	known, found := s.written.byPath[path]
-	s.mu.Unlock()
-	if found {
+	if known, found := s.recall(path); found {
 		return known != hash, nil
 	}
 	if err := s.backend.Write(ctx, &WriteRequest{FilePath: path, Content: text}); err != nil {
 		return false, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.written.set(path, hash, maxRemembered)
+	s.remember(path, hash)
 	return false, nil
 }
 

@@ -161,25 +161,23 @@ func (c *messageCounter) CountTokens(_ context.Context, messages []*schema.Messa
 // messages counts a conversation.
 func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
 	for len(messages) > 0 {
-		n, tokens, _ := c.piece(messages)
+		n, tokens := c.piece(messages)
 		total += tokens
 		messages = messages[n:]
 	}
 	return total
 }
 
-// piece counts the messages up to the next answer of the model, not the first message, and reports whether one of them may be
-// marked. As this is done before every model call, over messages that are in no cache of the processor's, all is looked at in one
-// go, and the loop of the default counter is written out: calls would cost four times as much as all the rest.
-func (c *messageCounter) piece(messages []*schema.Message) (n int, total int64, marks bool) {
+// piece counts the messages up to the next answer of the model, not the first message. As this is done before every model call,
+// the loop of the default counter is written out: calls would cost four times as much as all the rest.
+func (c *messageCounter) piece(messages []*schema.Message) (n int, total int64) {
 	for i, m := range messages {
 		if m == nil {
 			continue
 		}
 		if i > 0 && m.Role == schema.Assistant {
-			return i, total, marks
+			return i, total
 		}
-		marks = marks || len(m.Extra) >= markKeys
 		if !c.quarters || hasParts(m) {
 			total += c.message(m)
 			continue
@@ -192,7 +190,7 @@ func (c *messageCounter) piece(messages []*schema.Message) (n int, total int64, 
 			total += int64(quarter(len(m.ToolCalls[j].Function.Name)) + quarter(len(m.ToolCalls[j].Function.Arguments)))
 		}
 	}
-	return len(messages), total, marks
+	return len(messages), total
 }
 
 func hasParts(m *schema.Message) bool {
