@@ -221,7 +221,5 @@ func (p *pruning) put(index int, msg *schema.Message) {
 func (p *pruning) report(c *Compaction) {
 	c.Messages, c.Changed, c.TokensAfter, c.Err = p.messages, p.changed, p.tokens, errors.Join(p.errs...)
 	c.Pruned = p.pruned
-	if len(p.classes) > 1 {
-		slices.SortFunc(c.Pruned, func(a, b PrunedResult) int { return cmp.Compare(a.Index, b.Index) })
-	}
+	slices.SortFunc(c.Pruned, func(a, b PrunedResult) int { return cmp.Compare(a.Index, b.Index) })
 }

@@ -91,9 +91,11 @@ func (h *CompactionHook) CompactTooLong(ctx context.Context, messages []*schema.
 		e.scale = max(e.scale, h.window/counted)
 	}
 	c, err := h.compact(ctx, messages, e, h.cfg.CompactTo/2)
-	if err != nil || !c.Changed {
+	if err != nil {
 		return messages, false, err
 	}
-	h.report(ctx, c)
-	return c.Messages, true, nil
+	if c.Changed || c.Err != nil {
+		h.report(ctx, c)
+	}
+	return c.Messages, c.Changed, nil
 }
