@@ -16,6 +16,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 	"github.com/slongfield/pyfmt"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 const (
@@ -236,19 +238,8 @@ func indexTag(text string) int {
 	}
 }
 
-// printable replaces every byte that is not UTF-8, and every NUL, by U+FFFD: providers refuse both. One for one, so that
-// counts of characters stay right.
-func printable(text string) string {
-	if utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if r == 0 {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-}
+// printable makes of any bytes what providers take.
+func printable(text string) string { return runes.Printable(text) }
 
 // printableID shows an ID as it is where that is possible, and with Go's escapes where it has control characters.
 func printableID(id string) string {
@@ -271,45 +262,12 @@ func countLines(text string) int64 {
 // excerpt is head and tail of a text that could not be saved, of about budget bytes, with a line between them that says
 // so and why in a word.
 func excerpt(text string, budget int, reason string, lang adk.Language) string {
-	head := runeFloor(text, budget/2)
-	tail := runeCeil(text, len(text)-budget/2)
+	head := runes.Floor(text, budget/2)
+	tail := runes.Ceil(text, len(text)-budget/2)
 	said := inLanguage(lang,
 		"\n[Tool result too large: %d of %d bytes left out. It was not saved: %s.]\n",
 		"\n[工具结果过大：共 %[2]d 字节，此处省略 %[1]d 字节。结果未保存：%[3]s。]\n")
 	return printable(text[:head]) + fmt.Sprintf(said, tail-head, len(text), reason) + printable(text[tail:])
-}
-
-// runeFloor is the largest index at or before at that does not cut a character in two.
-func runeFloor(text string, at int) int {
-	at = min(max(at, 0), len(text))
-	if start, _ := runeAround(text, at); start < at {
-		return start
-	}
-	return at
-}
-
-// runeCeil is the smallest index at or behind at that does not cut a character in two.
-func runeCeil(text string, at int) int {
-	at = min(max(at, 0), len(text))
-	if start, end := runeAround(text, at); start < at {
-		return end
-	}
-	return at
-}
-
-// runeAround finds the character that begins before an index and ends behind it. Where there is none, as at stray bytes
-// that belong to no character, both ends are the index itself.
-func runeAround(text string, at int) (start, end int) {
-	for back := 1; back < utf8.UTFMax && back <= at && at < len(text); back++ {
-		if !utf8.RuneStart(text[at-back]) {
-			continue
-		}
-		if _, width := utf8.DecodeRuneInString(text[at-back:]); width > back {
-			return at - back, at - back + width
-		}
-		break
-	}
-	return at, at
 }
 
 func inLanguage(lang adk.Language, english, chinese string) string {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 const (
@@ -76,7 +78,7 @@ func (p *piece) ends() int {
 	if p.last {
 		return len(p.text) + 1
 	}
-	return runeFloor(p.text, len(p.text)-overlapBytes)
+	return runes.Floor(p.text, len(p.text)-overlapBytes)
 }
 
 // search goes through a text from a position, which is byte at of it, until it ends or the answer is full.
@@ -129,7 +131,7 @@ func (h *hits) window(p *piece, window string, final bool) (size int) {
 // partOfLine searches a window that lies within one line. A match at its end is left to the next piece, which has what
 // follows.
 func (h *hits) partOfLine(p *piece, window string) (size int) {
-	p.text = window[:len(window)-unfinished(window)]
+	p.text = window[:len(window)-runes.Unfinished(window)]
 	done := max(h.piece(*p), p.ends())
 	size = done - lookBehind
 	*p = piece{from: position{p.from.line, p.from.byte + int64(size)}, seen: lookBehind}
@@ -180,7 +182,7 @@ func (h *hits) windows(p piece, start, end int) (done int) {
 // surroundings shows a match and what is beside it, or notes that there is no room. It returns where that ends.
 func (h *hits) surroundings(p piece, match int) (stop int) {
 	// A match at the very end is found again from the character before it, where there is something to seek.
-	here := position{p.from.line, p.from.byte + int64(min(match, runeFloor(p.text, len(p.text)-1)))}
+	here := position{p.from.line, p.from.byte + int64(min(match, runes.Floor(p.text, len(p.text)-1)))}
 	if h.overShare() {
 		h.miss(here)
 		h.line.over = true
@@ -198,7 +200,7 @@ func (h *hits) surroundings(p piece, match int) (stop int) {
 // lead renders what stands before a match and behind what is shown already.
 func (h *hits) lead(text string, match, shownTo int) (left int, shown string) {
 	for _, most := range []int{h.beside, h.beside / 4} { // escaped, a byte takes four
-		left = min(max(runeCeil(text, match-most), shownTo), match)
+		left = min(max(runes.Ceil(text, match-most), shownTo), match)
 		if shown, _ = h.render(text[left:match], 4*h.beside); len(shown) <= h.beside {
 			break
 		}
@@ -214,7 +216,7 @@ func (h *hits) overShare() bool {
 // skip passes over the matches that are shown whole beside another, and returns where to search on. It does not look far
 // ahead at each, lest a pattern that does make the search quadratic.
 func (h *hits) skip(text string, start, end, shownTo int) (done int) {
-	near := text[:runeFloor(text, shownTo+lookAhead)]
+	near := text[:runes.Floor(text, shownTo+lookAhead)]
 	done = end
 	for ok := true; ok && end <= shownTo; start, end, ok = h.pattern.from(near, done) {
 		done = max(end, start+1) // an empty match would be found again

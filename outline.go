@@ -1,18 +1,10 @@
 package toolresult
 
-// An outline shows the shape of structured text where a sample of lines would show only its beginning: which keys there
-// are, of which types and how many, and where to read on. It refuses to guess: what is not clearly JSON or a table is shown
-// as lines. Nothing here decodes a document; scanners pass over it once and keep counts.
-
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "github.com/eino-toolresult/toolresult/internal/outline"
 
 const (
 	outlineRunes = 1000    // the default budget
 	outlineMost  = 1 << 20 // what a larger budget is cut to
-	byteOrder    = "\ufeff"
 )
 
 // OutlineSampler shows the shape of JSON (also concatenated, NDJSON, or cut off), CSV and TSV, and its first and last
@@ -41,101 +33,6 @@ const (
 // columns; the others are counted. Below 32 levels of nesting there are no shapes. A budget above 1048576 is cut to that.
 func OutlineSampler(runes int) Sampler {
 	runes = min(orDefault(runes, outlineRunes), outlineMost)
-	lines := HeadTailSampler(outlineLines, outlineLines, runes)
-	return func() Sample {
-		return &outlineSample{budget: runes, lines: lines()}
-	}
-}
-
-// outlineSample feeds the scanner that the first character asks for, and always the lines to fall back to.
-type outlineSample struct {
-	budget  int
-	lines   Sample
-	carry   string // the beginning of a character that a piece ended in
-	started bool
-	json    *jsonScan
-	table   *tableScan
-	size    int64
-}
-
-func (o *outlineSample) WriteString(text string) (int, error) {
-	size := len(text)
-	if _, err := o.lines.WriteString(text); err != nil {
-		return 0, err
-	}
-	if o.carry != "" {
-		text = o.finishCarry(text)
-	}
-	whole := len(text) - unfinished(text)
-	o.feed(text[:whole])
-	o.carry += strings.Clone(text[whole:])
-	return size, nil
-}
-
-// finishCarry feeds the character that the last piece ended in, and returns what comes behind it. The scanners so never
-// see half a character.
-func (o *outlineSample) finishCarry(text string) string {
-	taken := min(len(text), utf8.UTFMax-1)
-	joined := o.carry + text[:taken]
-	whole := len(joined) - unfinished(joined)
-	o.feed(joined[:whole])
-	rest := len(joined) - whole
-	if rest > taken {
-		o.carry = joined[whole:]
-		return ""
-	}
-	o.carry = ""
-	return text[taken-rest:]
-}
-
-func (o *outlineSample) feed(text string) {
-	if text == "" {
-		return
-	}
-	if !o.started {
-		o.start(text)
-	}
-	o.size += int64(len(text))
-	if o.json != nil {
-		o.json.feed(text)
-	}
-	if o.table != nil {
-		o.table.feed(text)
-	}
-}
-
-// start looks at the first character that counts. A byte order mark does not, and neither does white space, though no
-// table begins with it.
-func (o *outlineSample) start(text string) {
-	if o.json == nil {
-		o.json, o.table = newJSONScan(o.budget), newTableScan(o.budget)
-		text = strings.TrimPrefix(text, byteOrder)
-	}
-	first := strings.TrimLeft(text, " \t\r\n")
-	if first == "" {
-		return
-	}
-	o.started = true
-	if first[0] == '{' || first[0] == '[' {
-		o.table = nil
-	} else {
-		o.json = nil
-	}
-}
-
-// String shows the best that is known, and cuts it: only budgets that are too small for a single line need the cut.
-func (o *outlineSample) String() string {
-	o.feed(o.carry)
-	lines := cutLines{text: o.lines.String(), limit: o.budget}
-	shown := ""
-	switch {
-	case o.json != nil && o.json.believed(o.size):
-		shown = o.json.outline(o.budget, lines)
-	case o.table != nil && o.table.believed():
-		shown = o.table.outline(o.budget, lines)
-	default:
-		shown = lines.fit(o.budget)
-	}
-	size, _ := cutRunes(shown, o.budget)
-	return printable(shown[:size])
+	lines := HeadTailSampler(outline.EndLines, outline.EndLines, runes)
+	return func() Sample { return outline.New(runes, lines()) }
 }

@@ -49,6 +49,7 @@ var outlineCases = []struct {
 	{"escaped key", `{"a\"\n\\":1}`, `{"a\"\n\\": number}` + "\n" + `1: {"a\"\n\\":1}`, "a quote in a key does not end it"},
 	{"brackets in strings", `["]}[{,:"]`, "[1 × string]\n1: \"]}[{,:\"", "strings are no structure"},
 	{"BOM", "\ufeff[1]", "[1 × number]\n1: 1", "a byte order mark is no text"},
+	{"second BOM", "\ufeff\ufeffa,b\n1,2\n3,4\n", "2 × 2 {\"\ufeffa\": number, \"b\": number}\n1: \ufeff\ufeffa,b\n2: 1,2\n3: 3,4", "only the first bytes are a mark, wherever the pieces are cut"},
 	{"blank lines before", "\n\n [1]", "[1 × number]\n3: 1", "lines are counted from the first"},
 
 	{"NDJSON", "{\"a\":1}\n{\"a\":null}\n", "2 × {\"a\": number|null}\n1: {\"a\":1}\n2: {\"a\":null}", "documents are merged, and their lines shown"},

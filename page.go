@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 // position is a place in a text: a line from 1, and a byte of that line from 0.
@@ -66,7 +68,7 @@ func label(line int64, mark byte) string {
 // showText renders the beginning of a line within so many bytes, and returns how much of the line that is. Bytes that a
 // provider would refuse are escaped.
 func showText(line string, room int) (shown string, size int, escaped bool) {
-	line = line[:runeFloor(line, room)]
+	line = line[:runes.Floor(line, room)]
 	if printable(line) == line {
 		return line, len(line), false
 	}

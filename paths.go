@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 const (
@@ -97,7 +99,7 @@ func withSuffix(own, suffix string) string {
 		ext = ""
 	}
 	stem := strings.TrimSuffix(name, ext)
-	stem = stem[:runeFloor(stem, maxSegment-len(suffix)-len(ext)-1)]
+	stem = stem[:runes.Floor(stem, maxSegment-len(suffix)-len(ext)-1)]
 	return folder + stem + "-" + suffix + ext
 }
 

@@ -9,7 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 // Sampler starts a Sample of one result. It must be safe for concurrent use; the Samples it returns need not be.
@@ -145,26 +146,17 @@ func (s *lineSample) String() string {
 type clip struct {
 	limit       int
 	shown       []byte
-	kept, total int    // characters in shown, and in the line
-	carry       []byte // the beginning of a character that a piece ended in
+	kept, total int // characters in shown, and in the line
+	pieces      runes.Pieces
 	last        byte
 }
 
-func (c *clip) empty() bool { return c.total == 0 && len(c.carry) == 0 }
+func (c *clip) empty() bool { return c.total == 0 && c.pieces.Empty() }
 
 func (c *clip) add(text string) {
-	for text != "" && len(c.carry) > 0 {
-		c.carry = append(c.carry, text[0])
-		text = text[1:]
-		for len(c.carry) > 0 && utf8.FullRune(c.carry) {
-			_, size := utf8.DecodeRune(c.carry)
-			c.take(string(c.carry[:size]))
-			c.carry = c.carry[size:]
-		}
-	}
-	whole := len(text) - unfinished(text)
-	c.take(text[:whole])
-	c.carry = append(c.carry, text[whole:]...)
+	joined, rest := c.pieces.Whole(text)
+	c.take(joined)
+	c.take(rest)
 }
 
 // take counts characters that are complete, and keeps those that are still to be shown.
@@ -174,20 +166,21 @@ func (c *clip) take(text string) {
 	}
 	c.last = text[len(text)-1]
 	if c.kept < c.limit {
-		size, runes := cutRunes(text, c.limit-c.kept)
+		size, count := runes.Cut(text, c.limit-c.kept)
 		c.shown = append(c.shown, printable(text[:size])...)
-		c.kept += runes
-		c.total += runes
+		c.kept += count
+		c.total += count
 		text = text[size:]
 	}
-	c.total += countRunes(text)
+	c.total += runes.Count(text)
 }
 
 // finish returns what is shown of the line and makes ready for the next. A carriage return before the newline is no part
 // of a line; a character that never came to its end counts by its bytes.
 func (c *clip) finish() string {
-	for i := range c.carry {
-		c.take(string(c.carry[i : i+1]))
+	rest := c.pieces.End()
+	for i := range len(rest) {
+		c.take(rest[i : i+1])
 	}
 	if c.last == '\r' {
 		if c.kept == c.total {
@@ -200,62 +193,6 @@ func (c *clip) finish() string {
 		c.shown = append(c.shown, " ["+strconv.Itoa(c.kept)+"/"+strconv.Itoa(c.total)+"]"...)
 	}
 	line := string(c.shown)
-	*c = clip{limit: c.limit, shown: c.shown[:0], carry: c.carry[:0]}
+	*c = clip{limit: c.limit, shown: c.shown[:0]}
 	return line
-}
-
-// cutRunes returns the size of the first characters of a text, most of them, and how many they are.
-func cutRunes(text string, most int) (size, runes int) {
-	for at := range text {
-		if runes == most {
-			return at, runes
-		}
-		runes++
-	}
-	return len(text), runes
-}
-
-// unfinished returns the number of bytes at the end of a text that begin a character and do not complete it.
-func unfinished(text string) int {
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		tail := text[len(text)-back:]
-		if utf8.RuneStart(tail[0]) {
-			if utf8.FullRuneInString(tail) {
-				return 0
-			}
-			return back
-		}
-	}
-	return 0
-}
-
-// countRunes is utf8.RuneCountInString, which takes a nanosecond for a byte: where a result is one enormous line, longer than
-// all the rest of an offload. ASCII is passed over in blocks, anything else is counted in pieces.
-func countRunes(text string) int {
-	runes := 0
-	for text != "" {
-		ascii := asciiBlocks(text)
-		piece := runeFloor(text[ascii:], 512)
-		runes += ascii + utf8.RuneCountInString(text[ascii:ascii+piece])
-		text = text[ascii+piece:]
-	}
-	return runes
-}
-
-// asciiBlocks returns the size of the ASCII at the beginning of a text, in whole blocks of 32 bytes.
-func asciiBlocks(text string) int {
-	size := 0
-	for ; len(text) >= 32; text = text[32:] {
-		if (eightBytes(text)|eightBytes(text[8:])|eightBytes(text[16:])|eightBytes(text[24:]))&0x8080808080808080 != 0 {
-			break
-		}
-		size += 32
-	}
-	return size
-}
-
-// eightBytes is written so that compilers make one load of it.
-func eightBytes(s string) uint64 {
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }

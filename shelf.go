@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 const (
@@ -124,8 +126,8 @@ func (s *shelf) failed(ctx context.Context, path string, err error) (string, err
 // brief keeps what a model wrote from filling the answer to it.
 func (s *shelf) brief(text string) string {
 	most := min(300, s.MaxTokens)
-	shown := printableID(text[:runeFloor(text, most)])
-	if cut := runeFloor(shown, most); cut < len(shown) || most < len(text) {
+	shown := printableID(text[:runes.Floor(text, most)])
+	if cut := runes.Floor(shown, most); cut < len(shown) || most < len(text) {
 		return shown[:cut] + "…"
 	}
 	return shown
@@ -152,7 +154,7 @@ func seek(ctx context.Context, text storedText, asked *place) (position, int64, 
 	}
 	back := min(int64(utf8.UTFMax-1), from.byte)
 	around, err := text.window(ctx, start+from.byte-back, 2*utf8.UTFMax)
-	from.byte += int64(runeFloor(around, int(back))) - back
+	from.byte += int64(runes.Floor(around, int(back))) - back
 	return from, start + from.byte, err
 }
 

@@ -1,10 +1,10 @@
-package toolresult
+package outline
 
 // The rows of an outline of JSON: the whole shape in one, or one for each member of the document, sorted by their places.
 
 import (
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // shownRow is a line of an outline. Those with a position are sorted by it.
@@ -36,7 +36,7 @@ func joinRows(rows []shownRow) string {
 	return strings.Join(texts, "\n")
 }
 
-func rowsSize(rows []shownRow) int { return utf8.RuneCountInString(joinRows(rows)) }
+func rowsSize(rows []shownRow) int { return width(joinRows(rows)) }
 
 func (s *jsonScan) rowsOfShape(budget int, members, early bool) []shownRow {
 	if members {
@@ -49,12 +49,12 @@ func (s *jsonScan) rowsOfShape(budget int, members, early bool) []shownRow {
 func (s *jsonScan) shapeRow(budget int, early bool) []shownRow {
 	before, after := "", ""
 	if s.docs > 1 {
-		before = times(s.docs, s.docs)
+		before = strconv.FormatInt(s.docs, 10) + " × "
 	}
 	if early {
 		after = " …"
 	}
-	text := newShapeText(budget - utf8.RuneCountInString(before+after)).of(s.root)
+	text := newShapeText(budget - width(before+after)).of(s.root)
 	return []shownRow{{text: before + text + after}}
 }
 
@@ -76,15 +76,15 @@ func (s *jsonScan) memberRows(budget int, early bool) []shownRow {
 		end = "} …"
 	}
 	all := s.root.keys()
-	t := newShapeText(budget - utf8.RuneCountInString("{\n"+end+keysMark(len(s.root.fields), all)))
+	t := newShapeText(budget - width("{\n"+end+ofAll(len(s.root.fields), all)))
 	shown := s.payMembers(t)
 	t.openQueue()
 	rows := []shownRow{{text: "{"}}
 	for i, f := range s.root.fields[:shown] {
-		rows = append(rows, shownRow{at: f.at, text: mark(f.at) + ": " + t.field(s.root, i)})
+		rows = append(rows, shownRow{at: f.at, text: f.at.String() + ": " + t.field(s.root, i)})
 	}
 	if int64(shown) < all {
-		end = strings.TrimPrefix(keysMark(shown, all), " ") + end
+		end = strings.TrimPrefix(ofAll(shown, all), " ") + end
 	}
 	return append(rows, shownRow{last: true, text: end})
 }
@@ -92,7 +92,7 @@ func (s *jsonScan) memberRows(budget int, early bool) []shownRow {
 // payMembers takes as many members as fit off the budget, all of them closed, and returns how many.
 func (s *jsonScan) payMembers(t *shapeText) int {
 	for i, f := range s.root.fields {
-		cost := utf8.RuneCountInString(mark(f.at) + ": " + t.field(s.root, i) + "\n")
+		cost := width(f.at.String() + ": " + t.field(s.root, i) + "\n")
 		if cost > t.left {
 			return i
 		}

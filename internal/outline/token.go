@@ -1,10 +1,12 @@
-package toolresult
+package outline
 
 // The tokens of JSON that have more than one byte, each of which a piece may end in.
 
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 // quote is at the beginning of a key or a string.
@@ -42,7 +44,7 @@ func (s *jsonScan) untilQuote(at int) int {
 			continue
 		}
 		if len(text)-at >= 8 {
-			skip := bits.TrailingZeros64(endsString(eightBytes(text[at:]))) / 8
+			skip := bits.TrailingZeros64(endsString(runes.EightBytes(text[at:]))) / 8
 			at += skip
 			if skip == 8 {
 				continue

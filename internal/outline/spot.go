@@ -1,34 +1,16 @@
-package toolresult
+package outline
 
 // Spots are the places of a JSON text that are shown as they are: the first and the last element of the largest array or map,
 // or the first and the last document. Nobody knows which element is the last before the end, so of every one its place in the
 // current piece is kept, and only what is left when the piece ends is copied.
 
-import (
-	"math/bits"
-	"strconv"
-	"unicode/utf8"
-)
+import "github.com/eino-toolresult/toolresult/internal/runes"
 
 // spotLevels is how deep an array or map may lie whose elements are shown.
 const spotLevels = 4
 
-// mark names a position as lines are named, with the byte only in long lines, where the read tool needs it.
-func mark(p position) string {
-	if p.byte < usefulRunes {
-		return strconv.FormatInt(p.line, 10)
-	}
-	return strconv.FormatInt(p.line, 10) + "@" + strconv.FormatInt(p.byte, 10)
-}
-
-// lineCount knows in which line the scanner is, and where that line began.
-type lineCount struct{ line, start int64 }
-
-func (l *lineCount) newline(at int64)        { l.line, l.start = l.line+1, at+1 }
-func (l *lineCount) place(at int64) position { return position{l.line, at - l.start} }
-
-// excerptOf is the beginning of a part of the text, and how many characters the part has.
-type excerptOf struct {
+// excerpt is the beginning of a part of the text, and how many characters the part has.
+type excerpt struct {
 	limit    int // bytes that are kept
 	at       position
 	kept     []byte
@@ -40,17 +22,17 @@ type excerptOf struct {
 }
 
 // begin forgets what was kept before: of the elements of an array only the latest counts.
-func (e *excerptOf) begin(from int, at position) {
+func (e *excerpt) begin(from int, at position) {
 	e.at, e.kept, e.total, e.size = at, e.kept[:0], 0, 0
 	e.on, e.ended, e.from = true, false, from
 }
 
-func (e *excerptOf) close(to int) {
+func (e *excerpt) close(to int) {
 	e.ended, e.to = true, to
 }
 
 // flush takes what the current piece has of the part.
-func (e *excerptOf) flush(text string) {
+func (e *excerpt) flush(text string) {
 	if !e.on {
 		return
 	}
@@ -58,7 +40,7 @@ func (e *excerptOf) flush(text string) {
 	if e.ended {
 		to = e.to
 	}
-	e.total += countBegins(text[e.from:to])
+	e.total += runes.CountStarts(text[e.from:to])
 	e.size += int64(to - e.from)
 	room := min(e.limit-len(e.kept), to-e.from)
 	e.kept = append(e.kept, text[e.from:e.from+room]...)
@@ -67,13 +49,13 @@ func (e *excerptOf) flush(text string) {
 
 // spot is an array or a map. Its first elements are shown as one text, since small ones say little alone.
 type spot struct {
-	first, last excerptOf
+	first, last excerpt
 	isOpen      bool
 	begin, size int64
 }
 
 func newSpot(limit int) *spot {
-	return &spot{first: excerptOf{limit: limit}, last: excerptOf{limit: limit}}
+	return &spot{first: excerpt{limit: limit}, last: excerpt{limit: limit}}
 }
 
 // element is called where one begins; of a map, where its key does.
@@ -92,7 +74,7 @@ func (p *spot) flush(text string) {
 
 // finish ends what has not ended yet.
 func (p *spot) finish(at int) {
-	for _, e := range []*excerptOf{&p.first, &p.last} {
+	for _, e := range []*excerpt{&p.first, &p.last} {
 		if e.on && !e.ended {
 			e.close(at)
 		}
@@ -102,7 +84,7 @@ func (p *spot) finish(at int) {
 // reset uses the memory of a spot for another array, as a document may have millions of small ones.
 func (p *spot) reset(begin int64) {
 	limit := p.first.limit
-	first, last := excerptOf{limit: limit, kept: p.first.kept[:0]}, excerptOf{limit: limit, kept: p.last.kept[:0]}
+	first, last := excerpt{limit: limit, kept: p.first.kept[:0]}, excerpt{limit: limit, kept: p.last.kept[:0]}
 	*p = spot{first: first, last: last, begin: begin, isOpen: true}
 }
 
@@ -156,22 +138,4 @@ func (p *spots) finish(at int) {
 	for _, s := range p.levels {
 		s.finish(at)
 	}
-}
-
-// countBegins counts the bytes that begin a character, eight at a time: as many as there are characters, but in text that is
-// no UTF-8. It is much faster than countRunes where characters have more than a byte.
-func countBegins(text string) int {
-	const ones = 0x0101010101010101
-	inside := 0
-	rest := text
-	for ; len(rest) >= 8; rest = rest[8:] {
-		x := eightBytes(rest)
-		inside += bits.OnesCount64(x >> 7 &^ (x >> 6) & ones)
-	}
-	for i := range len(rest) {
-		if !utf8.RuneStart(rest[i]) {
-			inside++
-		}
-	}
-	return len(text) - inside
 }

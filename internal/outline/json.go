@@ -1,8 +1,10 @@
-package toolresult
+package outline
 
 // A scanner of JSON that keeps no text: it goes from byte to byte, can stop anywhere, and tells shapes and spots what it
 // passes. It is as strict as JSON where that tells JSON from other text (commas, brackets, numbers, quotes), and lenient
 // inside of strings. NaN and Infinity are numbers, since Python writes them.
+
+import "unicode/utf8"
 
 // What may come next.
 const (
@@ -40,7 +42,7 @@ type jsonScan struct {
 	deep    deepScan
 
 	depth  int
-	stack  [outlineDepth]frame
+	stack  [maxDepth]frame
 	arrays int // open ones
 	shapes shapes
 	root   *shape
@@ -51,7 +53,7 @@ type jsonScan struct {
 	spots                   spots
 
 	failed bool
-	fault  excerptOf
+	fault  excerpt
 	end    int64 // bytes that were understood
 }
 
@@ -66,10 +68,10 @@ type frame struct {
 }
 
 func newJSONScan(budget int) *jsonScan {
-	kept := 4 * budget
+	kept := utf8.UTFMax * budget
 	return &jsonScan{
 		line: lineCount{line: 1}, want: wantValue, rows: true,
-		shapes: newShapes(budget), spots: newSpots(kept), fault: excerptOf{limit: kept},
+		shapes: newShapes(budget), spots: newSpots(kept), fault: excerpt{limit: kept},
 	}
 }
 
@@ -78,9 +80,6 @@ func (s *jsonScan) feed(text string) {
 	at := 0
 	if !s.failed {
 		at = s.resume()
-	}
-	if s.base == 0 && len(text) >= len(byteOrder) && text[:len(byteOrder)] == byteOrder {
-		at = len(byteOrder)
 	}
 	for at < len(text) && !s.failed {
 		at = s.next(at)
@@ -222,31 +221,25 @@ func (s *jsonScan) valueEnds(at int) int {
 	return at
 }
 
-// opening opens an object or array. Below the deepest level that has a shape only brackets are counted.
 func (s *jsonScan) opening(at int, k kind) int {
 	if s.want&wantValue == 0 {
 		return s.fail(at)
 	}
 	node := s.begin(at, k)
-	if s.depth == outlineDepth {
-		if node != nil {
-			node.deep = true
-		}
-		s.deep = deepScan{}
-		return s.restOfDeep(at)
+	if s.depth == maxDepth {
+		return s.openDeep(at, node)
 	}
-	f := &s.stack[s.depth]
-	*f = frame{object: k == kindObject, node: node}
-	f.spot = s.spotFor(at)
-	s.depth++
+	f := frame{object: k == kindObject, node: node, spot: s.spotFor(at)}
 	s.want = wantKey | wantEnd
 	if k == kindArray {
 		s.want = wantValue | wantEnd
+		s.arrays++
 		if node != nil {
 			f.slot = node.elem
 		}
-		s.arrays++
 	}
+	s.stack[s.depth] = f
+	s.depth++
 	return at + 1
 }
 
@@ -276,9 +269,9 @@ func (s *jsonScan) leave(at int, end int64) {
 		s.arrays--
 	}
 	if f.node != nil && f.object {
-		f.node.closeObject(f.count)
+		f.node.members.add(f.count)
 	} else if f.node != nil {
-		f.node.closeArray(f.count)
+		f.node.lengths.add(f.count)
 	}
 	if f.spot != nil {
 		s.spots.close(s.depth, s.text, at, end, !f.object || f.node != nil && f.node.folded)

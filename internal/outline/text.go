@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // Shapes as text. Objects are opened one after another, the outer ones first, as long as the budget lasts; all others stay
 // closed: {…}.
@@ -6,7 +6,8 @@ package toolresult
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 const nameRunes = 64 // of a key
@@ -24,7 +25,7 @@ func newShapeText(budget int) *shapeText {
 
 // of returns the text of a shape with as many objects opened as fit.
 func (t *shapeText) of(s *shape) string {
-	t.left -= utf8.RuneCountInString(t.text(s))
+	t.left -= width(t.text(s))
 	t.enqueue(s)
 	t.openQueue()
 	return t.text(s)
@@ -53,23 +54,12 @@ func (t *shapeText) openQueue() {
 
 // open shows as many fields of an object as fit, and how many there are where some do not.
 func (t *shapeText) open(s *shape) {
-	cost, fields := -1, 0 // "{}" for "{…}"
-	paid := cost
-	for i := range s.fields {
-		cost += utf8.RuneCountInString(t.field(s, i)) + len(", ")
-		missing := 0
-		if int64(i+1) < s.keys() {
-			missing = len(keysMark(i+1, s.keys()))
-		}
-		if cost+missing-len(", ") > t.left {
-			break
-		}
-		fields, paid = i+1, cost+missing-len(", ")
-	}
+	closed := width("{…}") - width("{}")
+	fields, cost := fitting(t.left+closed, len(s.fields), s.keys(), func(i int) string { return t.field(s, i) })
 	if fields == 0 {
 		return
 	}
-	t.left -= paid
+	t.left -= cost - closed
 	t.opened[s] = fields
 	for i := range fields {
 		t.enqueue(s.fields[i].value)
@@ -79,7 +69,7 @@ func (t *shapeText) open(s *shape) {
 // openMap shows all of a map but what its values have inside, or nothing.
 func (t *shapeText) openMap(s *shape) {
 	t.opened[s] = 1
-	cost := utf8.RuneCountInString(t.object(s)) - utf8.RuneCountInString("{…}")
+	cost := width(t.object(s)) - width("{…}")
 	if cost > t.left {
 		delete(t.opened, s)
 		return
@@ -109,38 +99,27 @@ func (t *shapeText) text(s *shape) string {
 }
 
 func (t *shapeText) array(s *shape) string {
-	if s.longest == 0 && s.deep {
+	switch {
+	case s.lengths.most > 0:
+		return "[" + s.lengths.String() + " × " + t.text(s.elem) + "]"
+	case s.deep:
 		return "[…]"
-	} else if s.longest == 0 {
-		return "[]"
 	}
-	return "[" + times(s.shortest, s.longest) + t.text(s.elem) + "]"
+	return "[]"
 }
 
 // object is "{}" only where all objects are empty.
 func (t *shapeText) object(s *shape) string {
 	fields := t.opened[s]
 	switch {
-	case s.most == 0 && !s.deep:
+	case s.members.most == 0 && !s.deep:
 		return "{}"
 	case fields == 0:
 		return "{…}"
 	case s.folded:
 		return t.mapping(s)
 	}
-	var b strings.Builder
-	b.WriteByte('{')
-	for i := range fields {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(t.field(s, i))
-	}
-	if int64(fields) < s.keys() {
-		b.WriteString(keysMark(fields, s.keys()))
-	}
-	b.WriteByte('}')
-	return b.String()
+	return "{" + list(fields, s.keys(), func(i int) string { return t.field(s, i) }) + "}"
 }
 
 func (t *shapeText) field(s *shape, i int) string {
@@ -171,12 +150,12 @@ func (t *shapeText) mapping(s *shape) string {
 	for i := range s.fields {
 		names = append(names, keyText(s.fields[i].name))
 	}
-	return "{" + times(s.fewest, s.most) + strings.Join(names, "|") + "|…: " + t.text(s.rest) + "}"
+	return "{" + s.members.String() + " × " + strings.Join(names, "|") + "|…: " + t.text(s.rest) + "}"
 }
 
 // keyText is a key in the quotes of JSON, as it stands in the text.
 func keyText(name string) string {
-	if size, _ := cutRunes(name, nameRunes); size < len(name) {
+	if size, _ := runes.Cut(name, nameRunes); size < len(name) {
 		name = name[:size] + "…"
 	}
 	return `"` + name + `"`
@@ -191,17 +170,5 @@ func (s *shape) keys() int64 {
 	case s.counts[kindObject] == 1:
 		return fields + s.others
 	}
-	return max(fields, s.most)
-}
-
-func keysMark(shown int, all int64) string {
-	return " [" + strconv.Itoa(shown) + "/" + strconv.FormatInt(all, 10) + "]"
-}
-
-// times is how often something comes, the range if it is not always as often.
-func times(fewest, most int64) string {
-	if fewest == most {
-		return strconv.FormatInt(most, 10) + " × "
-	}
-	return strconv.FormatInt(fewest, 10) + "-" + strconv.FormatInt(most, 10) + " × "
+	return max(fields, s.members.most)
 }

@@ -1,11 +1,12 @@
-package toolresult
+package outline
 
 // What an outline of JSON consists of: the shape, below it the first and the last elements, and the fault, if there is one.
 
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 // believed says whether the text is JSON. Half of it must be, and a fault near the beginning, as in "[1] see below", is not
@@ -36,12 +37,12 @@ func (s *jsonScan) outline(budget int, lines cutLines) string {
 	members := s.membersHavePlaces()
 	s.fold(members)
 	fault := s.faultLine(budget / 5)
-	budget -= utf8.RuneCountInString(fault)
+	budget -= width(fault)
 	spot := s.spot()
 	elements := spot.lines()
-	wanted := utf8.RuneCountInString(joinLines(elements, budget))
+	wanted := width(joinLines(elements, budget))
 	if spot == nil && !members {
-		wanted = utf8.RuneCountInString(lines.text)
+		wanted = width(lines.text)
 	}
 	rows := s.rowsOfShape(budget-min(wanted, budget*2/5)-1, members, early)
 	left := budget - rowsSize(rows)
@@ -86,24 +87,24 @@ func (p *spot) lines() []shownLine {
 	if p == nil {
 		return lines
 	}
-	for _, e := range []*excerptOf{&p.first, &p.last} {
+	for _, e := range []*excerpt{&p.first, &p.last} {
 		if e.at.line == 0 {
 			continue
 		}
-		kept := printable(string(e.kept[:len(e.kept)-unfinished(string(e.kept))]))
-		text := squeeze(kept)
-		total := utf8.RuneCountInString(text)
+		kept := string(e.kept)
+		text := squeeze(runes.Printable(kept[:len(kept)-runes.Unfinished(kept)]))
+		total := width(text)
 		if e.size > int64(len(e.kept)) {
 			total = max(total+1, e.total)
 		}
-		lines = append(lines, shownLine{number: mark(e.at), text: text, total: total})
+		lines = append(lines, shownLine{number: e.at.String(), text: text, total: total})
 	}
 	return lines
 }
 
 // spotRows shows the last element only if the first text does not reach it.
 func spotRows(lines []shownLine, p *spot, left int) []shownRow {
-	if whole := joinLines(lines[:1], left); utf8.RuneCountInString(whole) < left {
+	if whole := joinLines(lines[:1], left); width(whole) < left {
 		return []shownRow{{at: p.first.at, text: whole}}
 	}
 	limit := widest(lines, left-len(lines))
@@ -138,12 +139,15 @@ func squeeze(text string) string {
 	return b.String()
 }
 
+// placeRunes are taken off a line for its place and its mark.
+const placeRunes = 20
+
 // faultLine is the text at the fault, to the end of its line, and how many characters there are to the end of the result.
 func (s *jsonScan) faultLine(budget int) string {
-	if !s.failed || budget < 20 {
+	if !s.failed || budget < placeRunes {
 		return ""
 	}
 	text, _, _ := strings.Cut(string(s.fault.kept), "\n")
-	text = printable(strings.TrimSuffix(text, "\r"))
-	return "\n" + mark(s.fault.at) + ": " + clipped(text, budget-20, s.fault.total)
+	text = runes.Printable(strings.TrimSuffix(text, "\r"))
+	return "\n" + s.fault.at.String() + ": " + clipped(text, budget-placeRunes, s.fault.total)
 }

@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // The grammar of a JSON number, a byte at a time: "2024-01-01" is none, and "[2024-01-01] started" therefore no JSON.
 

@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // Below the deepest level that has a shape, brackets are counted and not matched: a stack as deep as the input would be
 // memory that the input decides on.
@@ -6,6 +6,14 @@ package toolresult
 type deepScan struct {
 	level    int64
 	inString bool
+}
+
+func (s *jsonScan) openDeep(at int, node *shape) int {
+	if node != nil {
+		node.deep = true
+	}
+	s.deep = deepScan{}
+	return s.restOfDeep(at)
 }
 
 // restOfDeep goes to the end of the value that was too deep.
@@ -16,17 +24,14 @@ func (s *jsonScan) restOfDeep(at int) int {
 			if at = s.untilQuote(at); at == len(s.text) {
 				return at
 			}
-			s.deep.inString = s.text[at] != '"'
-			if s.deep.inString {
+			if s.text[at] != '"' {
 				return s.fail(at)
 			}
-			at++
-			continue
+			s.deep.inString = false
+		} else if s.deepByte(at); s.deep.level == 0 {
+			return s.valueEnds(at + 1)
 		}
 		at++
-		if s.deepByte(at - 1); s.deep.level == 0 {
-			return s.valueEnds(at)
-		}
 	}
 	return at
 }

@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // What is known of the columns of a table, which texts are tables at all, and how they are shown.
 
@@ -61,6 +61,7 @@ func (s *tableScan) row() {
 	switch {
 	case s.want == 0:
 		s.want = cells
+		s.widths.add(int64(cells))
 		s.columns = make([]column, len(s.names))
 		s.given = !plausibleHeader(s.names, cells, s.comma)
 	case cells == 1 && s.blank:
@@ -76,10 +77,7 @@ func (s *tableScan) count(cells int) {
 	if cells == s.want {
 		s.fit++
 	}
-	if s.rows == 1 || cells < s.fewest {
-		s.fewest = cells
-	}
-	s.widest = max(s.widest, cells)
+	s.widths.add(int64(cells))
 }
 
 // plausibleHeader wants names, no two of them alike. The first of more than two may be empty, as that of an index is, and
@@ -141,9 +139,9 @@ func (s *tableScan) believed() bool {
 
 // outline shows the columns, and rows as they are in what these leave. Two fifths are theirs if they need it.
 func (s *tableScan) outline(budget int, lines cutLines) string {
-	natural := utf8.RuneCountInString(lines.text)
+	natural := width(lines.text)
 	head := s.head(budget - min(natural, budget*2/5) - 1)
-	left := budget - utf8.RuneCountInString(head) - 1
+	left := budget - width(head) - 1
 	if left < usefulRunes/2 {
 		return head
 	}
@@ -152,46 +150,16 @@ func (s *tableScan) outline(budget int, lines cutLines) string {
 
 // head is the line above the rows. An open quote swallows the rest of the text, so that it says from which line on.
 func (s *tableScan) head(budget int) string {
-	size := strconv.Itoa(s.want)
-	if s.fewest != s.widest || s.widest != s.want {
-		size = strconv.Itoa(min(s.fewest, s.want)) + "-" + strconv.Itoa(max(s.widest, s.want))
-	}
-	var b strings.Builder
-	b.WriteString(strconv.FormatInt(s.rows, 10) + " × " + size + " {")
-	after := "}"
+	before, after := strconv.FormatInt(s.rows, 10)+" × "+s.widths.String()+" {", "}"
 	if s.cells > 0 || s.state == cellQuoted {
-		after = "} …"
+		after += " …"
 	}
 	if s.state == cellQuoted {
 		after += " [" + strconv.FormatInt(s.quoteLine, 10) + "-" + strconv.FormatInt(s.line, 10) + "]"
 	}
-	left := budget - utf8.RuneCountInString(b.String()+after)
-	b.WriteString(s.columnList(left))
-	b.WriteString(after)
-	return b.String()
-}
-
-// columnList shows as many columns as fit, and how many there are where some do not.
-func (s *tableScan) columnList(budget int) string {
-	var list strings.Builder
-	for i := range s.columns {
-		text := s.column(i)
-		if i > 0 {
-			text = ", " + text
-		}
-		missing := 0
-		if i+1 < s.want {
-			missing = len(keysMark(i+1, int64(s.want)))
-		}
-		if budget -= utf8.RuneCountInString(text); budget < missing {
-			return list.String() + keysMark(i, int64(s.want))
-		}
-		list.WriteString(text)
-	}
-	if len(s.columns) < s.want {
-		list.WriteString(keysMark(len(s.columns), int64(s.want)))
-	}
-	return list.String()
+	all := int64(s.want)
+	shown, _ := fitting(budget-width(before+after), len(s.columns), all, s.column)
+	return before + list(shown, all, s.column) + after
 }
 
 // column names the types of a column as those of a key are named.

@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // Which objects serve as maps. A record has a field for each name; a map has names that are data, and an outline of one must
 // not spend its budget on them.

@@ -1,4 +1,4 @@
-package toolresult
+package outline
 
 // A scanner of CSV and TSV that keeps no more than the beginnings of the names, of one cell, and a count of types for each
 // column. Prose and logs have commas too: a table is only what has a header and the same number of columns in its rows.
@@ -35,8 +35,7 @@ type tableScan struct {
 	rows, fit int64 // without the header, and those with as many cells as it has
 	cells     int   // of the current row
 	want      int   // of the header
-	fewest    int
-	widest    int
+	widths    span  // cells of all rows, and of the header
 
 	line, quoteLine int64
 	blank           bool // the row has one cell, and this is empty
@@ -44,7 +43,7 @@ type tableScan struct {
 }
 
 func newTableScan(budget int) *tableScan {
-	return &tableScan{most: max(32, budget/8), line: 1}
+	return &tableScan{most: mostNames(budget), line: 1}
 }
 
 func (s *tableScan) feed(text string) {
@@ -59,9 +58,6 @@ func (s *tableScan) feed(text string) {
 
 // wait keeps the first line until it is complete or long enough, and then feeds all there is.
 func (s *tableScan) wait(text string) {
-	if s.waiting == "" {
-		text = strings.TrimPrefix(text, byteOrder)
-	}
 	taken := min(len(text), headerBytes-len(s.waiting))
 	line, _, complete := strings.Cut(s.waiting+text[:taken], "\n")
 	if !complete && len(line) < headerBytes {

@@ -1,17 +1,15 @@
-package toolresult
+package outline
 
-// Lines that HeadTailSampler has shown, cut further until they fit into a budget for all of them.
+// Lines that HeadTailSampler of the root has shown, cut further until they fit into a budget for all of them.
 
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
-const (
-	outlineLines = 5   // lines at the beginning and at the end, where there is room
-	usefulRunes  = 100 // a line that is cut to less says too little: fewer lines are shown
-)
+const usefulRunes = 100 // a line that is cut to less says too little: fewer lines are shown
 
 // cutLines is what a HeadTailSampler shows whose lines are cut after limit characters.
 type cutLines struct {
@@ -27,16 +25,16 @@ type shownLine struct {
 
 // fit shows as many lines as fit, the first and the last of them, and cuts them alike.
 func (c cutLines) fit(budget int) string {
-	if utf8.RuneCountInString(c.text) <= budget {
+	if width(c.text) <= budget {
 		return c.text
 	}
 	lines := c.parse()
 	for most := len(lines); most > 2; most -= 2 {
-		if shown := joinLines(thin(lines, most), budget); utf8.RuneCountInString(shown) <= budget {
+		if shown := joinLines(thin(lines, most), budget); width(shown) <= budget {
 			return shown
 		}
 	}
-	few := thin(lines, max(2, min(2*outlineLines, budget/usefulRunes)))
+	few := thin(lines, max(2, min(2*EndLines, budget/usefulRunes)))
 	return joinLines(few, widest(few, budget))
 }
 
@@ -51,7 +49,7 @@ func (c cutLines) parse() []shownLine {
 			gap, _, _ = strings.Cut(strings.TrimPrefix(line, "["), "-")
 			continue
 		}
-		l := shownLine{number: number, gap: gap, text: text, total: utf8.RuneCountInString(text)}
+		l := shownLine{number: number, gap: gap, text: text, total: width(text)}
 		if l.total > c.limit {
 			mark := strings.LastIndex(text, " [")
 			_, total, _ := strings.Cut(text[mark:], "/")
@@ -85,7 +83,7 @@ func widest(lines []shownLine, budget int) int {
 	low, high := 0, budget
 	for low < high {
 		middle := (low + high + 1) / 2
-		if utf8.RuneCountInString(joinLines(lines, middle)) <= budget {
+		if width(joinLines(lines, middle)) <= budget {
 			low = middle
 		} else {
 			high = middle - 1
@@ -117,9 +115,9 @@ func before(number string) string {
 
 // clipped cuts a text after so many characters, and says how many there are in all where some are missing.
 func clipped(text string, limit, total int) string {
-	size, kept := cutRunes(text, limit)
+	size, kept := runes.Cut(text, limit)
 	if size == len(text) && kept >= total {
 		return text
 	}
-	return text[:size] + " [" + strconv.Itoa(kept) + "/" + strconv.Itoa(total) + "]"
+	return text[:size] + ofAll(kept, int64(total))
 }
