@@ -74,7 +74,7 @@ func (c *HandlerConfig) shareBackend(reader Reader) error {
 	return firstError(
 		share(part("Backend", &c.Backend), part("Offload.Backend", &c.Offload.Backend)),
 		share(part("Backend", &reader), part("Read.Backend", &c.Read.Backend), part("Search.Backend", &c.Search.Backend)),
-		agree(part("Backend", &c.Backend), part("Prune.Archive", &c.Prune.Archive)),
+		agree(part("Backend", &c.Backend), archivePart(&c.Prune.Archive)),
 		share(part("ContextWindow", &c.ContextWindow), part("Compaction.ContextWindow", &c.Compaction.ContextWindow)),
 	)
 }
@@ -115,6 +115,13 @@ func part[T any](field string, value *T) shared[T] {
 func prefixPart(config string, prefix *string) shared[string] {
 	p := part(config+".PathPrefix", prefix)
 	p.equal = func(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+	return p
+}
+
+// archivePart has no default that would do for a backend that cannot be compared, so it looks into such.
+func archivePart(archive *Backend) shared[Backend] {
+	p := part("Prune.Archive", archive)
+	p.equal = func(a, b Backend) bool { return isEqual(a, b) || reflect.DeepEqual(a, b) }
 	return p
 }
 

@@ -13,24 +13,31 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// fill finds the placeholder of a result that may go for a reason, and whether and where the result must be stored for it.
-func (p *pruning) fill(ctx context.Context, s *swap, r *toolResult, msg *schema.Message, reason PruneReason) PruneReason {
+// fill finds the placeholder of a result that may go for a reason, and whether and where the result must be stored for it. A
+// notice is stored only for the media beside it.
+func (p *pruning) fill(ctx context.Context, s *swap, r *toolResult, msg *schema.Message, reason PruneReason) (PruneReason, error) {
+	path, isNotice := OffloadedPath(msg)
 	switch {
-	case reason == ReasonShortened:
-		s.Path, _ = OffloadedPath(msg)
+	case isNotice && (p.archive == nil || countMedia(msg) == 0):
+		s.Path = path
 	case p.archive == nil || p.isPage(r):
 		s.short = withText(msg, p.placeholder(r.tool))
-		return reason
+		return reason, nil
+	case p.storeIsDown():
+		return ReasonNotStored, nil
 	default:
 		own, err := p.ownPath(ctx, r, msg)
 		if err != nil {
 			p.fail(r.index, failure{stage: naming, err: err}.wrap(r.callID))
-			return ReasonNotStored
+			return ReasonNotStored, ctx.Err()
 		}
 		s.store, s.Path = true, own
+		if isNotice {
+			s.files = []string{path}
+		}
 	}
 	s.short = withText(msg, p.storedPlaceholder(r.tool, s.Path, msg))
-	return reason
+	return reason, nil
 }
 
 // ownPath is the first name that a result tries.
@@ -54,12 +61,16 @@ func (p *pruning) storedPlaceholder(tool, path string, msg *schema.Message) stri
 
 // keep stores an original before its swap takes its place. It reports false for one that must stay.
 func (p *pruning) keep(ctx context.Context, s *swap, msg *schema.Message) (stored bool, err error) {
+	if p.storeIsDown() {
+		return false, nil
+	}
 	store := p.storeResult
 	if s.Arguments {
 		store = p.storeArguments
 	}
 	moved, failed := store(ctx, s, msg)
 	if failed.err != nil {
+		p.row++
 		p.fail(s.Index, failed.wrap(s.CallID))
 		return false, ctx.Err()
 	}
@@ -80,6 +91,7 @@ func (p *pruning) storeResult(ctx context.Context, s *swap, msg *schema.Message)
 	text := archivedText(msg, func(m medium) string {
 		if failed.err == nil {
 			failed.path, failed.err = p.archive.store.place(ctx, s.Path+m.suffix(), m.data)
+			s.files = append(s.files, failed.path)
 		}
 		return failed.path
 	})
@@ -99,7 +111,6 @@ func (p *pruning) storeResult(ctx context.Context, s *swap, msg *schema.Message)
 // fail notes that a result could not be stored, and so stays.
 func (p *pruning) fail(index int, err error) {
 	p.errs = append(p.errs, err)
-	p.row++
 	p.reject(index)
 }
 
@@ -127,5 +138,5 @@ func (p *pruning) isPage(r *toolResult) bool {
 		FilePath string `json:"file_path"`
 	}
 	err := json.Unmarshal([]byte(call.Function.Arguments), &args)
-	return err == nil && strings.HasPrefix(html.UnescapeString(args.FilePath), p.cfg.PathPrefix+"/")
+	return err == nil && strings.HasPrefix(html.UnescapeString(strings.TrimSpace(args.FilePath)), p.cfg.PathPrefix+"/")
 }

@@ -6,6 +6,8 @@ package toolresult
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -105,8 +107,10 @@ func checkCache(p *CachePrices) error {
 	switch {
 	case p == nil:
 		return nil
+	case !(p.Write > 0 && p.Write <= math.MaxFloat64):
+		return badConfig("CompactionConfig.Cache.Write", p.Write, "a price above 0")
 	case !(p.Read >= 0 && p.Read < p.Write):
-		return badConfig("CompactionConfig.Cache.Read", p.Read, "0 or more, and below Write")
+		return badConfig("CompactionConfig.Cache.Read", p.Read, fmt.Sprintf("0 or more, and below Write, which is %v", p.Write))
 	case p.RemainingCalls < 0:
 		return badConfig("CompactionConfig.Cache.RemainingCalls", p.RemainingCalls, "0 (unknown) or more")
 	}

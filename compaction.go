@@ -164,7 +164,7 @@ func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Mes
 		r := replay{CompactionHook: h, counter: counter, messages: messages}
 		return r.beforeModel(ctx, tools)
 	}
-	limited, err := h.limitNewestStep(ctx, messages)
+	limited, err := h.limitAllSteps(ctx, messages)
 	if err != nil {
 		return messages, err
 	}

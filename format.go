@@ -81,7 +81,8 @@ func noticePath(text string) (string, bool) {
 	if !ok || strings.Contains(body, noticeEnd) {
 		return "", false
 	}
-	return html.UnescapeString(escaped), true
+	path := html.UnescapeString(escaped)
+	return path, isCleanText(path) // no path of an offloader is anything else
 }
 
 // notice is what a template can say about a result.

@@ -14,6 +14,10 @@ type toolResult struct {
 // callPlace is where a call stands: the message, and its place among the calls there.
 type callPlace struct{ message, nth int32 }
 
+func (c callPlace) before(d callPlace) bool {
+	return c.message < d.message || c.message == d.message && c.nth < d.nth
+}
+
 // noCall is the place of the call of a result that nobody asked for.
 func noCall() callPlace { return callPlace{-1, -1} }
 

@@ -85,6 +85,11 @@ func (l *livePaths) message(msg *schema.Message) {
 		if path, ok := extra[offloadedKey].(string); ok {
 			l.add(path)
 		}
+		if files, ok := extra[markFilesKey].(string); ok {
+			for path := range strings.SplitSeq(files, "\n") {
+				l.add(path)
+			}
+		}
 	}
 }
 

@@ -41,22 +41,36 @@ func archivedText(msg *schema.Message, store func(m medium) (path string)) strin
 	if len(parts) == 0 {
 		return msg.Content
 	}
-	var b strings.Builder
-	b.WriteString(msg.Content)
-	inText, nth := msg.Content != "", 0
+	t := partsText{apart: true}
+	t.add(msg.Content, false)
+	nth := 0
 	for i := range parts {
-		text, isText := partText(&parts[i])
-		if !isText {
+		if text, ok := partText(&parts[i]); ok {
+			t.add(text, false)
+		}
+		if hasMedium(&parts[i]) {
 			nth++
-			text = placed(mediumOf(&parts[i], nth), store)
+			t.add(placed(mediumOf(&parts[i], nth), store), true)
 		}
-		if b.Len() > 0 && !(inText && isText) {
-			b.WriteByte('\n')
-		}
-		b.WriteString(text)
-		inText = isText
 	}
-	return b.String()
+	return t.String()
+}
+
+// partsText is a text of parts. Neighbouring texts are one that came in pieces; everything else stands on a line of its own.
+type partsText struct {
+	strings.Builder
+	apart bool // what came last was no text
+}
+
+func (t *partsText) add(text string, apart bool) {
+	if text == "" {
+		return
+	}
+	if t.Len() > 0 && (apart || t.apart) {
+		t.WriteByte('\n')
+	}
+	t.WriteString(text)
+	t.apart = apart
 }
 
 // placed is the line for a medium.
@@ -68,26 +82,29 @@ func placed(m medium, store func(m medium) string) string {
 	return "[" + m.describe() + ": " + at + "]"
 }
 
-// unstored gives media no place, for those who only want the text.
-func unstored(medium) string { return "" }
+func countMedia(msg *schema.Message) (n int) {
+	for i := range msg.UserInputMultiContent {
+		if hasMedium(&msg.UserInputMultiContent[i]) {
+			n++
+		}
+	}
+	return n
+}
 
 // describeMedia is what a placeholder says of the media of a result.
 func describeMedia(msg *schema.Message) string {
-	var said []string
-	parts, nth := resultParts(msg), 0
-	for i := range parts {
-		if _, isText := partText(&parts[i]); isText {
-			continue
-		}
-		if nth++; nth <= maxMediaNamed {
-			said = append(said, mediumOf(&parts[i], nth).describe())
-		}
-	}
-	if nth > maxMediaNamed {
-		said = append(said, fmt.Sprintf("+%d", nth-maxMediaNamed))
-	}
-	if nth == 0 {
+	total := countMedia(msg)
+	if total == 0 {
 		return ""
+	}
+	var said []string
+	for i := range msg.UserInputMultiContent {
+		if part := &msg.UserInputMultiContent[i]; hasMedium(part) && len(said) < maxMediaNamed {
+			said = append(said, mediumOf(part, len(said)+1).describe())
+		}
+	}
+	if total > maxMediaNamed {
+		said = append(said, fmt.Sprintf("+%d", total-maxMediaNamed))
 	}
 	return " (" + strings.Join(said, "; ") + ")"
 }
@@ -115,13 +132,17 @@ func jsonPart(part any, text string) schema.MessageInputPart {
 	return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: text}
 }
 
-// partText is the text of a part, and whether it is nothing else.
+func hasMedium(part *schema.MessageInputPart) bool {
+	return part.Image != nil || part.Audio != nil || part.Video != nil || part.File != nil
+}
+
+// partText is the text of a part. A part of a kind that nobody here knows is a text of JSON.
 func partText(part *schema.MessageInputPart) (string, bool) {
 	switch {
-	case part.Image != nil || part.Audio != nil || part.Video != nil || part.File != nil:
-		return "", false
 	case part.Type == schema.ChatMessagePartTypeText || part.Text != "":
 		return part.Text, true
+	case hasMedium(part):
+		return "", false
 	}
 	return jsonPart(part, "").Text, true
 }

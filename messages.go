@@ -17,6 +17,7 @@ const (
 	markKey         = "context_compaction"
 	markOriginalKey = "context_compaction_original_tokens"
 	markAtKey       = "context_compaction_at"
+	markFilesKey    = "context_compaction_files" // only where what is archived names other files: their paths, a line each
 
 	markPruned    = "tool_result_pruning"
 	markArguments = "tool_call_arguments" // on the message with the calls

@@ -16,46 +16,80 @@ func (h *CompactionHook) beforeModelOnce(ctx context.Context, messages []*schema
 	if err != nil || e.tokens < h.cfg.CompactAt*h.window {
 		return messages, err
 	}
-	c, err := h.compact(ctx, messages, e, h.cfg.CompactTo)
+	c, dropped, err := h.compactOnce(ctx, messages, e)
 	if err != nil {
 		return nil, err
 	}
-	saved, dropped := c.TokensBefore-c.TokensAfter, false
-	if c.Changed {
-		worth, err := h.isWorth(ctx, e, messages, firstChange(messages, c.Messages), saved)
-		if err != nil {
-			return nil, err
-		}
-		dropped = !worth
-	}
-	if dropped || !c.Changed {
-		c = &Compaction{Messages: messages, TokensBefore: c.TokensBefore, TokensAfter: c.TokensBefore, TargetTokens: c.TargetTokens, Err: c.Err}
-		saved = 0
-	}
-	c.OverWindow = e.tokens-e.scale*float64(saved) > h.window
+	c.OverWindow = e.tokens-e.scale*float64(c.TokensBefore-c.TokensAfter) > h.window
 	if c.Changed || dropped || c.OverWindow || c.Err != nil {
 		h.report(ctx, c)
 	}
 	return c.Messages, nil
 }
 
-// limitNewestStep keeps the StepTokenLimit where nothing is replayed.
-func (h *CompactionHook) limitNewestStep(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+// compactOnce compacts if that is worth it. A Pruner is asked what it would do, as it stores what it prunes.
+func (h *CompactionHook) compactOnce(ctx context.Context, messages []*schema.Message, e estimate) (c *Compaction, dropped bool, err error) {
+	if p, ok := h.cfg.Compactor.(*Pruner); ok {
+		run := p.run(messages, h.cfg.TokenCounter)
+		run.read(len(messages))
+		run.tokens = e.counted
+		c = &Compaction{TokensBefore: e.counted, TargetTokens: h.target(e, h.cfg.CompactTo)}
+		dropped, err = h.pruneIfWorth(ctx, run, e, c.TargetTokens, len(messages))
+		run.report(c)
+		return c, dropped, err
+	}
+	if c, err = h.compact(ctx, messages, e, h.cfg.CompactTo); err != nil {
+		return nil, false, err
+	}
+	if c.Changed {
+		worth, err := h.isWorth(ctx, e, messages, firstChange(messages, c.Messages), c.TokensBefore-c.TokensAfter)
+		if worth || err != nil {
+			return c, false, err
+		}
+		dropped = true
+	}
+	return &Compaction{Messages: messages, TokensBefore: c.TokensBefore, TokensAfter: c.TokensBefore, TargetTokens: c.TargetTokens, Err: c.Err}, dropped, nil
+}
+
+// pruneIfWorth prunes to the target, unless that is not worth it.
+func (h *CompactionHook) pruneIfWorth(ctx context.Context, run *pruning, e estimate, target int64, at int) (dropped bool, err error) {
+	chosen, err := run.choose(ctx, run.tokens-target)
+	if err != nil || len(chosen.swaps) == 0 {
+		return false, err
+	}
+	worth, err := h.isWorth(ctx, e, run.messages[:at], chosen.first(), chosen.saved)
+	if !worth || err != nil {
+		return true, err
+	}
+	return false, run.applyTo(ctx, chosen, target, at)
+}
+
+// limitAllSteps keeps the StepTokenLimit where nothing is replayed, for all steps, as the caller may not have kept what came of the
+// older ones.
+func (h *CompactionHook) limitAllSteps(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	if h.steps == nil {
 		return messages, nil
 	}
 	var pairs pairing
-	for i, msg := range messages {
-		pairs.message(i, msg)
-	}
-	limited := messages
-	err := h.steps.limitStep(ctx, messages, pairs.newest(), func(i int, msg *schema.Message) {
+	limited, from := messages, 0
+	put := func(i int, msg *schema.Message) {
 		if isSame(limited, messages) {
 			limited = slices.Clone(messages)
 		}
 		limited[i] = msg
-	})
-	return limited, err
+	}
+	for to := range len(messages) + 1 {
+		if to < len(messages) && (messages[to] == nil || messages[to].Role != schema.Assistant) {
+			continue
+		}
+		for ; from < to; from++ {
+			pairs.message(from, messages[from])
+		}
+		if err := h.steps.limitStep(ctx, messages, pairs.newest(), put); err != nil {
+			return messages, err
+		}
+	}
+	return limited, nil
 }
 
 // firstChange is where a compactor began to rewrite.

@@ -133,9 +133,7 @@ func (p *Pruner) Plan(ctx context.Context, messages []*schema.Message, targetTok
 // explain says of one result what was chosen, and where it was not, why.
 func (p *pruning) explain(ctx context.Context, r *toolResult, goes map[int]*swap) (PlannedResult, error) {
 	if s, ok := goes[r.index]; ok {
-		r.swap = s
-		reason, err := p.weigh(ctx, r)
-		return PlannedResult{s.PrunedResult, true, reason}, err
+		return PlannedResult{s.PrunedResult, true, s.reason}, nil
 	}
 	planned := PlannedResult{PrunedResult: PrunedResult{Index: r.index, CallID: r.callID, ToolName: r.tool}}
 	planned.Arguments = p.classOf(r) == arguments

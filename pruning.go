@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -27,12 +28,12 @@ type pruning struct {
 	upTo     int          // how many messages were read
 	tokens   int64        // of the conversation as it is now, up to where the caller counted
 	texts    map[string]string
-	swaps    []swap              // to be used
-	chosen   []*swap             // the last choice, for its room
-	one      [1]*schema.Message  // the message to count
-	newest   map[string]int      // by tool and arguments: where the newest result is
-	obsolete map[int]bool        // where results are that a newer one has superseded
-	reasons  map[int]PruneReason // why a result stays; nil unless somebody asks
+	swaps    []swap                // to be used
+	chosen   []*swap               // the last choice, for its room
+	one      [1]*schema.Message    // the message to count
+	newest   map[string]toolResult // by tool and arguments: the result of the newest call
+	obsolete map[int]bool          // where results are that a newer one has superseded
+	reasons  map[int]PruneReason   // why a result stays; nil unless somebody asks
 
 	pruned []PrunedResult
 	failed map[int]bool // where results are that could not be archived
@@ -73,13 +74,17 @@ func (p *pruning) noteNewest(r *toolResult) {
 		return
 	}
 	if p.newest == nil {
-		p.newest, p.obsolete = make(map[string]int), make(map[int]bool)
+		p.newest, p.obsolete = make(map[string]toolResult), make(map[int]bool)
 	}
 	same := r.tool + "\x00" + canonicalJSON(call.Function.Arguments)
-	if older, ok := p.newest[same]; ok {
-		p.obsolete[older] = true
+	older, newer := p.newest[same], *r
+	if older.tool != "" && newer.call.before(older.call) { // its result came late
+		older, newer = newer, older
 	}
-	p.newest[same] = r.index
+	if older.tool != "" {
+		p.obsolete[older.index] = true
+	}
+	p.newest[same] = newer
 }
 
 // callOf is the call that a result answers.
@@ -187,6 +192,15 @@ func (p *pruning) apply(ctx context.Context, chosen choice, at int) error {
 	return nil
 }
 
+// applyTo replaces what was chosen for a target, and others in the place of what cannot be stored.
+func (p *pruning) applyTo(ctx context.Context, chosen choice, target int64, at int) error {
+	planned := p.tokens - chosen.saved
+	if err := p.apply(ctx, chosen, at); err != nil || p.tokens == planned {
+		return err
+	}
+	return p.pruneTo(ctx, target, at)
+}
+
 // replace puts a swap in the place of one message. What cannot be stored stays.
 func (p *pruning) replace(ctx context.Context, s *swap, at any) error {
 	msg := p.messages[s.Index]
@@ -202,6 +216,9 @@ func (p *pruning) replace(ctx context.Context, s *swap, at any) error {
 	}
 	if s.Path != "" && !s.Arguments {
 		s.short.Extra[offloadedKey] = s.Path
+	}
+	if len(s.files) > 0 {
+		s.short.Extra[markFilesKey] = strings.Join(s.files, "\n") // no path has a newline
 	}
 	p.put(s.Index, s.short)
 	p.tokens -= s.TokensBefore - s.TokensAfter

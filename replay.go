@@ -29,20 +29,15 @@ type replay struct {
 	looked   bool              // decided is known
 	settled  bool              // sent is what it was before pruning
 	denied   float64           // what a usage showed not to have been saved, in the provider's tokens
-	last     outcome
+	aim      int64             // the last target
+	dropped  bool              // what could be pruned at the last decision was not worth it
+	over     bool              // the request is over the window all the same
 }
 
 const (
 	unprunedShare = 0.25 // a request of the past that lacks less of what a rewrite saves was not rewritten
 	usageNoise    = 0.02 // share of a request by which an estimate may be off
 )
-
-// outcome is what the last decision came to.
-type outcome struct {
-	target  int64
-	dropped bool // what could be pruned was not worth it
-	over    bool // the request is over the window all the same
-}
 
 // replays returns the counter with which a replay can be made, nil where none can.
 func (h *CompactionHook) replays() *messageCounter {
@@ -70,6 +65,7 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 				return r.messages, err
 			}
 		}
+		r.dropped, r.over = false, false
 		if r.mayBeDue() {
 			if err := r.decide(ctx, to); err != nil {
 				return r.messages, err
@@ -100,7 +96,6 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
-	r.last = outcome{}
 	e := r.estimate()
 	if e.tokens < r.cfg.CompactAt*r.window {
 		return nil
@@ -112,11 +107,11 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	if r.denies(at, e, least) {
 		return nil
 	}
-	r.last.target = r.target(e, r.cfg.CompactTo)
+	r.aim = r.target(e, r.cfg.CompactTo)
 	if err := r.prune(ctx, e, at); err != nil {
 		return err
 	}
-	r.last.over = r.estimate().tokens > r.window
+	r.over = r.estimate().tokens > r.window
 	return nil
 }
 
@@ -141,15 +136,15 @@ func (r *replay) settle(ctx context.Context) error {
 	return err
 }
 
-// prune prunes to the target, where that is worth it.
+// prune prunes to the target, where that is worth it and was not left undone.
 func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 	run := r.started(at)
-	chosen, err := run.choose(ctx, r.counted-r.last.target)
+	chosen, err := run.choose(ctx, r.counted-r.aim)
 	if err != nil || len(chosen.swaps) == 0 {
 		return err
 	}
 	worth, err := r.isWorth(ctx, e, run.messages[:at], chosen.first(), chosen.saved)
-	if r.last.dropped = !worth; !worth || err != nil {
+	if r.dropped = !worth; !worth || err != nil {
 		return err
 	}
 	if saved := e.scale * float64(chosen.saved); r.denies(at, e, saved) {
@@ -157,17 +152,10 @@ func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 		return nil
 	}
 	r.denied = 0
-	if err := run.apply(ctx, chosen, at); err != nil {
-		return err
-	}
-	if run.tokens > r.counted-chosen.saved { // something could not be stored; others go in its place
-		if err := run.pruneTo(ctx, r.last.target, at); err != nil {
-			return err
-		}
-	}
+	err = run.applyTo(ctx, chosen, r.aim, at)
 	r.saved += r.counted - run.tokens
 	r.counted = run.tokens
-	return nil
+	return err
 }
 
 // limitStep keeps the StepTokenLimit for the results behind an answer of the model.
@@ -183,7 +171,6 @@ func (r *replay) limitStep(ctx context.Context, from, to int) error {
 		before, after := r.counter.messages(run.messages[i:i+1]), r.counter.messages([]*schema.Message{msg})
 		run.put(i, msg)
 		r.counted -= before - after
-		r.saved += before - after
 	})
 }
 
@@ -206,7 +193,7 @@ func (r *replay) started(upTo int) *pruning {
 
 // finish reports what came of it.
 func (r *replay) finish(ctx context.Context) []*schema.Message {
-	if r.run == nil && !r.last.over {
+	if r.run == nil && !r.over {
 		return r.messages
 	}
 	c := &Compaction{Messages: r.messages}
@@ -214,8 +201,8 @@ func (r *replay) finish(ctx context.Context) []*schema.Message {
 		r.run.report(c)
 		c.Changed = len(c.Pruned) > 0 // what was offloaded, OnOffload is told of
 	}
-	c.TokensBefore, c.TokensAfter, c.TargetTokens, c.OverWindow = r.counted+r.saved, r.counted, r.last.target, r.last.over
-	if c.Changed || r.last.dropped || c.OverWindow || c.Err != nil {
+	c.TokensBefore, c.TokensAfter, c.TargetTokens, c.OverWindow = r.counted+r.saved, r.counted, r.aim, r.over
+	if c.Changed || r.dropped || c.OverWindow || c.Err != nil {
 		r.report(ctx, c)
 	}
 	return c.Messages

@@ -17,7 +17,7 @@ import (
 )
 
 // longValue is how long a value of an argument may be and stay, in bytes of JSON.
-const longValue = 100
+const longValue = 200
 
 // stubbed is a call whose arguments become a stub.
 type stubbed struct {
@@ -97,7 +97,7 @@ func (p *pruning) isLarge(ctx context.Context, call *schema.ToolCall) (bool, err
 	if limit == 0 || len(call.Extra) > 0 || slices.Contains(p.cfg.ExcludeTools, name) {
 		return false, nil
 	}
-	p.one[0] = schema.AssistantMessage("", []schema.ToolCall{*call})
+	p.one[0] = schema.AssistantMessage("", []schema.ToolCall{{Function: schema.FunctionCall{Arguments: call.Function.Arguments}}})
 	tokens, err := countMessages(ctx, p.counter, p.one[:], nil)
 	return tokens > int64(limit), err
 }
@@ -120,7 +120,7 @@ func (p *pruning) withStubs(msg *schema.Message, stubs []stubbed) *schema.Messag
 	short.ToolCalls = slices.Clone(msg.ToolCalls)
 	for _, s := range stubs {
 		call := &short.ToolCalls[s.nth]
-		call.Function.Arguments = stubArguments(call.Function.Arguments, p.sayRemoved(s.path))
+		call.Function.Arguments = stubArguments(call.Function.Arguments, p.sayRemoved(s.path), p.sayRemoved(""))
 	}
 	return &short
 }
@@ -154,54 +154,50 @@ func (p *pruning) storeArguments(ctx context.Context, s *swap, msg *schema.Messa
 	return moved, failure{}
 }
 
-// stubArguments replaces the long values of a JSON object by a string that says so, and keeps the rest, in its order. Where no
-// single value is long, or the text is no object, all of it is replaced.
-func stubArguments(arguments, said string) string {
-	var b bytes.Buffer
-	short, ok := stubMembers(&b, arguments, said)
-	if ok && short {
-		return b.String()
+// stubArguments replaces the long values of a JSON object by strings that say so, the first of them as said does, and keeps the
+// rest, in its order. Where that leaves half of it or more, or the text is no object, all of it is replaced.
+func stubArguments(arguments, said, saidAgain string) string {
+	if stub := stubMembers(arguments, said, saidAgain); stub != "" && len(stub) < len(arguments)/2 {
+		return stub
 	}
-	b.Reset()
+	var b bytes.Buffer
 	b.WriteString(`{"arguments":`)
 	writeString(&b, fmt.Sprintf(said, len(arguments)))
 	b.WriteByte('}')
 	return b.String()
 }
 
-// stubMembers reports whether a value was replaced, and whether the text is one object and nothing else.
-func stubMembers(b *bytes.Buffer, arguments, said string) (replaced, ok bool) {
+// stubMembers returns "" for what is not one object and nothing else.
+func stubMembers(arguments, said, saidAgain string) string {
 	members := json.NewDecoder(strings.NewReader(arguments))
 	if open, err := members.Token(); err != nil || open != json.Delim('{') {
-		return false, false
+		return ""
 	}
-	b.WriteByte('{')
-	for first := true; members.More(); first = false {
+	var b bytes.Buffer
+	for separator := byte('{'); members.More(); separator = ',' {
 		key, err := members.Token()
 		if err != nil {
-			return false, false
+			return ""
 		}
 		var value json.RawMessage
 		if members.Decode(&value) != nil {
-			return false, false
+			return ""
 		}
-		if !first {
-			b.WriteByte(',')
-		}
-		writeString(b, key.(string))
+		b.WriteByte(separator)
+		writeString(&b, key.(string))
 		b.WriteByte(':')
 		if len(value) <= longValue {
 			b.Write(value)
 			continue
 		}
-		replaced = true
-		writeString(b, fmt.Sprintf(said, len(value)))
+		writeString(&b, fmt.Sprintf(said, len(value)))
+		said = saidAgain
+	}
+	if _, err := members.Token(); err != nil || members.More() {
+		return ""
 	}
 	b.WriteByte('}')
-	if _, err := members.Token(); err != nil {
-		return false, false
-	}
-	return replaced, !members.More()
+	return b.String()
 }
 
 // writeString writes a string as models do, without escapes for angle brackets.

@@ -13,24 +13,28 @@ import (
 // swap is what would take the place of a result, or of the arguments of one message's calls.
 type swap struct {
 	PrunedResult
-	short *schema.Message // without the marks
-	store bool            // it must be stored first
-	stubs []stubbed       // the calls whose arguments go
+	reason PruneReason
+	short  *schema.Message // without the marks
+	store  bool            // it must be stored first
+	files  []string        // other files that what is stored names
+	stubs  []stubbed       // the calls whose arguments go
 }
 
 // weigh finds out whether a result may go and what would stand in its place. What stands there is found once.
 func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error) {
 	msg := p.messages[r.index]
-	if r.swap != nil && r.swap.store && p.storeIsDown() {
-		return ReasonNotStored, nil
-	}
 	isCall := msg.Role == schema.Assistant
 	may := p.mayGo
 	if isCall {
 		may = p.mayStub
 	}
 	reason := may(r, msg)
-	if !reason.goes() || r.swap != nil {
+	switch {
+	case !reason.goes():
+		return reason, nil
+	case r.swap != nil && r.swap.store && p.storeIsDown():
+		return ReasonNotStored, nil
+	case r.swap != nil:
 		return reason, nil
 	}
 	tokens, err := countMessages(ctx, p.counter, p.messages[r.index:r.index+1], nil)
@@ -42,7 +46,7 @@ func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error)
 	if isCall {
 		reason, err = p.fillStubs(ctx, s, msg)
 	} else {
-		reason = p.fill(ctx, s, r, msg, reason)
+		reason, err = p.fill(ctx, s, r, msg, reason)
 	}
 	if !reason.goes() || err != nil {
 		return reason, err
@@ -50,7 +54,7 @@ func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error)
 	if s.TokensAfter, err = p.countOne(ctx, s.short); err != nil || s.TokensAfter >= tokens {
 		return ReasonNoSaving, err
 	}
-	r.swap = s
+	r.swap, s.reason = s, reason
 	return reason, nil
 }
 
