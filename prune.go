@@ -88,7 +88,8 @@ type PruneConfig struct {
 	// prunes results of any size. Negative values are refused.
 	MinTokens int
 	// Placeholder takes the place of a result. {tool_name} in it becomes the tool's name; other braces stay. A result to which it
-	// saves nothing stays, so keep it short: half of all results are below 170 bytes. Optional. Default: a line in Language.
+	// saves nothing stays, so keep it short: half of all results are below 170 bytes. It should be words: some clients drop a
+	// result of {} or null. Optional. Default: a line in Language.
 	Placeholder string
 	// StoredPlaceholder takes the place of a result that can still be read, because it was archived or is a shortened notice.
 	// {file_path} in it, which must be there, becomes the path, escaped as in a notice; {tool_name} the tool's name;
@@ -207,7 +208,7 @@ func checkPrune(cfg *PruneConfig) error {
 		return badConfig("PruneConfig.MinKeepSteps", cfg.MinKeepSteps, "0 (the default, 1) or more")
 	case cfg.MinTokens < 0:
 		return badConfig("PruneConfig.MinTokens", cfg.MinTokens, "0 (the default, 200) or more")
-	case cfg.Placeholder != printable(cfg.Placeholder):
+	case cfg.Placeholder != printable(cfg.Placeholder) || cfg.Placeholder != "" && strings.TrimSpace(cfg.Placeholder) == "":
 		return badConfig("PruneConfig.Placeholder", strconv.Quote(cfg.Placeholder), wantSendable)
 	case cfg.StoredPlaceholder != printable(cfg.StoredPlaceholder):
 		return badConfig("PruneConfig.StoredPlaceholder", strconv.Quote(cfg.StoredPlaceholder), wantSendable)
@@ -224,7 +225,7 @@ func checkPrune(cfg *PruneConfig) error {
 	return checkLanguage("PruneConfig.Language", cfg.Language)
 }
 
-const wantSendable = "valid UTF-8 without NUL, as providers refuse anything else"
+const wantSendable = "words in valid UTF-8 without NUL, as providers refuse anything else"
 
 // Compact replaces tool results by placeholders, oldest first, until the conversation meets the target: it makes a Plan and
 // applies it. It goes over the conversation once, counts the whole once (unless the request brings the count), and then only the

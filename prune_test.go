@@ -266,7 +266,8 @@ func TestPrunerRefusesBadConfig(t *testing.T) {
 	}{
 		{toolresult.PruneConfig{MinKeepSteps: -1}, "toolresult: PruneConfig.MinKeepSteps is -1; want 0 (the default, 1) or more"},
 		{toolresult.PruneConfig{MinTokens: -7}, "toolresult: PruneConfig.MinTokens is -7; want 0 (the default, 200) or more"},
-		{toolresult.PruneConfig{Placeholder: "gone\x00"}, `toolresult: PruneConfig.Placeholder is "gone\x00"; want valid UTF-8 without NUL, as providers refuse anything else`},
+		{toolresult.PruneConfig{Placeholder: "gone\x00"}, `toolresult: PruneConfig.Placeholder is "gone\x00"; want words in valid UTF-8 without NUL, as providers refuse anything else`},
+		{toolresult.PruneConfig{Placeholder: " \n"}, `toolresult: PruneConfig.Placeholder is " \n"; want words in valid UTF-8 without NUL, as providers refuse anything else`},
 		{toolresult.PruneConfig{Language: adk.Language(9)}, "toolresult: PruneConfig.Language is 9; want adk.LanguageEnglish or adk.LanguageChinese"},
 	}
 	for _, tt := range tests {
