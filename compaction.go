@@ -152,16 +152,22 @@ func (h *CompactionHook) MessageRewriter() func(context.Context, []*schema.Messa
 	}
 }
 
-// BeforeModel returns the conversation to send to the model, the caller's own slice where nothing changed. Keep what it
-// returns, and it costs no more than one count of the messages and allocates next to nothing while nothing is due. A caller who throws
-// it away gets the same bytes all the same, with a Pruner and a counter of NewTokenCounter: the hook goes over the conversation
-// and decides at each answer of the model as it would have decided then, so that the provider's prompt cache holds; it costs as much as
-// all prunes of the conversation so far. With another Compactor or TokenCounter it decides at the end alone, and such a caller
-// has results pruned anew at every call. tools are the schemas that go with the request; nil means those of the config.
+// BeforeModel returns the conversation to send to the model, the caller's own slice where nothing changed. tools are the schemas that
+// go with the request; nil means those of the config.
+//
+// Keep what it returns: then it costs no more than one count of the messages, and allocates nothing while nothing is due. A caller who
+// throws it away gets the same bytes all the same, so that the provider's prompt cache holds: the hook goes over the conversation
+// and decides at each answer of the model as it would have decided then, which costs as much as all prunes so far. That takes a
+// Pruner, and a counter of NewTokenCounter or another that has ExceedsTokens. With others it decides at the end alone, and such a
+// caller has results pruned anew at every call.
+//
+// Where the usage of an answer shows that its request was sent whole, because the hook was not there yet, nothing is pruned at
+// that answer.
 func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) ([]*schema.Message, error) {
 	tools = h.toolsOr(tools)
-	if counter := h.replays(); counter != nil {
-		r := replay{CompactionHook: h, counter: counter, messages: messages}
+	if h.replays() {
+		r := replay{CompactionHook: h, messages: messages}
+		r.own, _ = h.cfg.TokenCounter.(*messageCounter)
 		return r.beforeModel(ctx, tools)
 	}
 	limited, err := h.limitAllSteps(ctx, messages)

@@ -3,8 +3,8 @@ package toolresult
 // The decision as a fold over the conversation. At each point where the model was called the hook decides as it would have
 // decided then, so that a caller who keeps what BeforeModel returned and one who does not send the same bytes, and the prompt
 // cache of neither breaks without need. What was decided is told by the marks: up to the newest of them nothing is decided
-// again. It takes a Pruner, whose choice is the same whenever it is made, and a counter that counts every message by itself at no
-// price; with others the hook decides at the end alone.
+// again. It takes a Pruner, whose choice is the same whenever it is made, and a counter that can be asked about every piece of
+// the conversation; with others the hook decides at the end alone.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // replay is a conversation on its way from the first message to the last.
 type replay struct {
 	*CompactionHook
-	counter  *messageCounter
+	own      *messageCounter   // nil: the counter is none of ours
 	messages []*schema.Message // as the caller gave them
 	run      *pruning          // nil until something is due
 	counted  int64             // tokens of the messages so far, as they are now
@@ -39,13 +39,12 @@ const (
 	usageNoise    = 0.02 // share of a request by which an estimate may be off
 )
 
-// replays returns the counter with which a replay can be made, nil where none can.
-func (h *CompactionHook) replays() *messageCounter {
-	counter, isOurs := h.cfg.TokenCounter.(*messageCounter)
-	if _, isPruner := h.cfg.Compactor.(*Pruner); !isPruner || !isOurs {
-		return nil
-	}
-	return counter
+// replays reports whether a replay can be made. A counter with ExceedsTokens counts here and now, and no server has to be asked for
+// every message.
+func (h *CompactionHook) replays() bool {
+	_, isPruner := h.cfg.Compactor.(*Pruner)
+	_, isLocal := h.cfg.TokenCounter.(textLimiter)
+	return isPruner && isLocal
 }
 
 // beforeModel goes from one answer of the model to the next.
@@ -57,13 +56,9 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 	r.overhead = schemas + int64(r.cfg.ReservedTokens)
 	r.mark = int64(r.cfg.CompactAt * r.window)
 	for from := 0; ; {
-		n, tokens := r.counter.piece(r.messages[from:])
-		to := from + n
-		r.counted += tokens
-		if r.steps != nil {
-			if err := r.limitStep(ctx, from, to); err != nil {
-				return r.messages, err
-			}
+		to, err := r.take(ctx, from)
+		if err != nil {
+			return r.messages, err
 		}
 		r.dropped, r.over = false, false
 		if r.mayBeDue() {
@@ -74,10 +69,54 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 		if from = to; to == len(r.messages) {
 			return r.finish(ctx), nil
 		}
-		if usage, ok := usageOf(r.messages[to]); ok {
+	}
+}
+
+// take notes the messages up to the next answer of the model, or to the end, and returns where that is.
+func (r *replay) take(ctx context.Context, from int) (to int, err error) {
+	if r.own != nil && r.steps == nil {
+		return r.skim(from), nil
+	}
+	for to = from; to < len(r.messages); to++ {
+		m := r.messages[to]
+		if to > from && m != nil && m.Role == schema.Assistant {
+			break
+		}
+		if usage, ok := usageOf(m); ok {
 			r.usage, r.usageAt, r.sent, r.settled = usage, to, r.counted, false
 		}
 	}
+	tokens, err := r.count(ctx, r.messages[from:to], nil)
+	r.counted += tokens
+	if err == nil && r.steps != nil {
+		err = r.limitStep(ctx, from, to)
+	}
+	return to, err
+}
+
+// skim goes on to the next answer of the model at which something may be due, or to the end, with a counter of ours. It is what a
+// call costs while nothing is due, so nothing in it is a call that can be none.
+func (r *replay) skim(from int) (to int) {
+	counted, sent, usage := r.counted, r.sent, int64(r.usage)
+	i := from
+	for ; i < len(r.messages); i++ {
+		m := r.messages[i]
+		if m == nil {
+			continue
+		}
+		if m.Role == schema.Assistant {
+			if i > from && (counted+r.overhead >= r.mark || usage+maxScale*max(counted-sent, 0) >= r.mark) {
+				break
+			}
+			if m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
+				usage, sent = int64(m.ResponseMeta.Usage.PromptTokens), counted
+				r.usageAt, r.settled = i, false
+			}
+		}
+		counted += r.own.perMessage + r.own.one(m)
+	}
+	r.counted, r.sent, r.usage = counted, sent, int(usage)
+	return i
 }
 
 // mayBeDue is false where the estimate is below the mark whatever the scale and whatever was pruned since, so that most points cost
@@ -167,11 +206,16 @@ func (r *replay) limitStep(ctx context.Context, from, to int) error {
 		return nil
 	}
 	run := r.started(to)
-	return r.steps.limitStep(ctx, run.messages, run.pairs.newest(), func(i int, msg *schema.Message) {
-		before, after := r.counter.messages(run.messages[i:i+1]), r.counter.messages([]*schema.Message{msg})
-		run.put(i, msg)
-		r.counted -= before - after
-	})
+	if err := r.steps.limitStep(ctx, run.messages, run.pairs.newest(), run.put); err != nil || !run.changed {
+		return err
+	}
+	before, err := r.count(ctx, r.messages[from:to], nil)
+	if err != nil {
+		return err
+	}
+	after, err := r.count(ctx, run.messages[from:to], nil)
+	r.counted -= before - after
+	return err
 }
 
 // look finds the newest mark.
@@ -184,7 +228,7 @@ func (r *replay) look() {
 // started is the run, with all messages read before which the model is called now.
 func (r *replay) started(upTo int) *pruning {
 	if r.run == nil {
-		r.run = r.cfg.Compactor.(*Pruner).run(r.messages, r.counter)
+		r.run = r.cfg.Compactor.(*Pruner).run(r.messages, r.cfg.TokenCounter)
 	}
 	r.run.read(upTo)
 	r.run.tokens = r.counted

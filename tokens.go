@@ -157,39 +157,29 @@ func (c *messageCounter) CountTokens(_ context.Context, messages []*schema.Messa
 	return total + inSchemas, err
 }
 
-// messages counts a conversation.
+// messages counts a conversation. As this is done before every model call, the default counter has a way of its own.
 func (c *messageCounter) messages(messages []*schema.Message) (total int64) {
-	for len(messages) > 0 {
-		n, tokens := c.piece(messages)
-		total += tokens
-		messages = messages[n:]
+	for _, m := range messages {
+		if m != nil {
+			total += c.perMessage + c.one(m)
+		}
 	}
 	return total
 }
 
-// piece counts the messages up to the next answer of the model, not the first message. As this is done before every model call,
-// the loop of the default counter is written out: calls would cost four times as much as all the rest.
-func (c *messageCounter) piece(messages []*schema.Message) (n int, total int64) {
-	for i, m := range messages {
-		if m == nil {
-			continue
-		}
-		if i > 0 && m.Role == schema.Assistant {
-			return i, total
-		}
-		if !c.quarters || hasParts(m) {
-			total += c.message(m)
-			continue
-		}
-		total += c.perMessage + int64(quarter(len(m.Content)))
-		if c.reasoning {
-			total += int64(quarter(len(m.ReasoningContent)))
-		}
-		for j := range m.ToolCalls {
-			total += int64(quarter(len(m.ToolCalls[j].Function.Name)) + quarter(len(m.ToolCalls[j].Function.Arguments)))
-		}
+// one counts what a message says.
+func (c *messageCounter) one(m *schema.Message) int64 {
+	if !c.quarters || hasParts(m) {
+		return c.message(m)
 	}
-	return len(messages), total
+	total := quarter(len(m.Content))
+	if c.reasoning {
+		total += quarter(len(m.ReasoningContent))
+	}
+	for i := range m.ToolCalls {
+		total += quarter(len(m.ToolCalls[i].Function.Name)) + quarter(len(m.ToolCalls[i].Function.Arguments))
+	}
+	return int64(total)
 }
 
 func hasParts(m *schema.Message) bool {
@@ -197,7 +187,7 @@ func hasParts(m *schema.Message) bool {
 }
 
 func (c *messageCounter) message(m *schema.Message) int64 {
-	total := c.perMessage + c.content(m)
+	total := c.content(m)
 	if c.reasoning {
 		total += c.count(m.ReasoningContent)
 	}
