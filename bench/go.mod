@@ -1,11 +1,12 @@
 module github.com/eino-toolresult/toolresult/bench
 
-go 1.25.0
+go 1.26
 
 require (
 	github.com/cloudwego/eino v0.9.13
 	github.com/cloudwego/eino-ext/adk/backend/local v0.2.6
 	github.com/eino-toolresult/toolresult v0.0.0
+	github.com/eino-toolresult/toolresult/tiktoken v0.0.0
 )
 
 require (
@@ -16,6 +17,7 @@ require (
 	github.com/bytedance/sonic v1.15.0 // indirect
 	github.com/bytedance/sonic/loader v0.5.0 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
+	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/eino-contrib/jsonschema v1.0.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -33,6 +35,7 @@ require (
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	github.com/slongfield/pyfmt v0.0.0-20220222012616-ea85ff4c361f // indirect
 	github.com/tetratelabs/wazero v1.11.0 // indirect
+	github.com/tiktoken-go/tokenizer v0.10.0 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/wk8/go-ordered-map/v2 v2.1.8 // indirect
 	github.com/yargevad/filepathx v1.0.0 // indirect
@@ -45,3 +48,5 @@ require (
 )
 
 replace github.com/eino-toolresult/toolresult => ..
+
+replace github.com/eino-toolresult/toolresult/tiktoken => ../tiktoken
