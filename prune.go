@@ -21,8 +21,8 @@ const (
 	placeholderEnglish = "[Tool result removed to free up context. Call `{tool_name}` again if you need it.]"
 	placeholderChinese = "[工具结果已移除以释放上下文。如有需要，请再次调用 `{tool_name}`。]"
 
-	storedEnglish = "[Tool result removed to free up context. Read it with `{read_tool_name}`, file_path \"{file_path}\".]"
-	storedChinese = "[工具结果已移除以释放上下文。可用 `{read_tool_name}` 读取，file_path 为 \"{file_path}\"。]"
+	storedEnglish = "[Tool result removed. Read it with `{read_tool_name}`: {file_path}]"
+	storedChinese = "[工具结果已移除。可用 `{read_tool_name}` 读取：{file_path}]"
 
 	defaultMinTokens = 200
 )

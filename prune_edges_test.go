@@ -262,5 +262,5 @@ func TestPruneEdgeUncomparableArchive(t *testing.T) {
 
 type uncomparable struct {
 	*memory
-	labels []string
+	_ []string // makes it so
 }

@@ -128,11 +128,9 @@ func (p *pruning) withStubs(msg *schema.Message, stubs []stubbed) *schema.Messag
 // sayRemoved is what stands in place of a value; %d is how many bytes it had.
 func (p *pruning) sayRemoved(path string) string {
 	if path == "" {
-		return inLanguage(p.cfg.Language, "[%d bytes removed to free up context]", "[已移除 %d 字节以释放上下文]")
+		return inLanguage(p.cfg.Language, "[%d bytes removed]", "[已移除 %d 字节]")
 	}
-	said := inLanguage(p.cfg.Language,
-		"[%%d bytes removed to free up context. All arguments: `%s`, file_path \"%s\".]",
-		"[已移除 %%d 字节以释放上下文。全部参数：`%s`，file_path 为 \"%s\"。]")
+	said := inLanguage(p.cfg.Language, "[%%d bytes removed. All arguments: `%s` %s]", "[已移除 %%d 字节。全部参数：`%s` %s]")
 	escape := func(text string) string { return strings.ReplaceAll(printable(text), "%", "%%") }
 	return fmt.Sprintf(said, escape(p.cfg.ReadToolName), escape(html.EscapeString(path)))
 }

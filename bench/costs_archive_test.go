@@ -69,7 +69,7 @@ func (r *run) pathOf(i int) string {
 	return path
 }
 
-var stubPath = regexp.MustCompile(`file_path \\"([^"\\]+)\\"`)
+var stubPath = regexp.MustCompile("All arguments: `[^`]+` ([^\\]]+)\\]")
 
 // pathInStub is where a stub says that the arguments are.
 func (r *run) pathInStub(stub string) string {
