@@ -56,7 +56,7 @@ func NewHandler(ctx context.Context, cfg *HandlerConfig) (adk.ChatModelAgentMidd
 	}
 	h.offloader.within = true
 	if full.Compaction.Compactor == nil {
-		if full.Compaction.Compactor, err = newHandlerPruner(ctx, full); err != nil {
+		if full.Compaction.Compactor, err = newHandlerPruner(ctx, full, h.offloader.store); err != nil {
 			return nil, err
 		}
 	}
@@ -70,11 +70,11 @@ func NewHandler(ctx context.Context, cfg *HandlerConfig) (adk.ChatModelAgentMidd
 	return h, nil
 }
 
-// newHandlerPruner makes a pruner that archives where the tools can read.
-func newHandlerPruner(ctx context.Context, cfg *HandlerConfig) (*Pruner, error) {
+// newHandlerPruner makes a pruner that archives where the tools can read, in the store of the offloader.
+func newHandlerPruner(ctx context.Context, cfg *HandlerConfig, store *resultStore) (*Pruner, error) {
 	p, err := NewPruner(ctx, &cfg.Prune)
 	if err == nil && p.archive != nil {
-		p.archive.within = true
+		p.archive.within, p.archive.store = true, store
 	}
 	return p, err
 }

@@ -121,7 +121,9 @@ func prefixPart(config string, prefix *string) shared[string] {
 // archivePart has no default that would do for a backend that cannot be compared, so it looks into such.
 func archivePart(archive *Backend) shared[Backend] {
 	p := part("Prune.Archive", archive)
-	p.equal = func(a, b Backend) bool { return isEqual(a, b) || reflect.DeepEqual(a, b) }
+	p.equal = func(a, b Backend) bool {
+		return isEqual(a, b) || !reflect.ValueOf(a).Comparable() && reflect.DeepEqual(a, b)
+	}
 	return p
 }
 

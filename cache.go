@@ -32,21 +32,6 @@ type CachePrices struct {
 	RemainingCalls int
 }
 
-// paysOff reports whether a rewrite that begins at a message is worth its price.
-func (h *CompactionHook) paysOff(ctx context.Context, messages []*schema.Message, first int, saved int64) (bool, error) {
-	behind, err := h.count(ctx, messages[first:], nil)
-	if err != nil {
-		return false, err
-	}
-	before, err := h.count(ctx, messages[:first], nil)
-	if err != nil {
-		return false, err
-	}
-	record := recordOf(messages)
-	perCall := float64(before+behind+record.pruned) / float64(record.calls+1)
-	return h.cfg.Cache.payOff(float64(saved), float64(behind-saved), perCall, record.cold), nil
-}
-
 // payOff is the rule. All sizes are in the same tokens.
 func (p *CachePrices) payOff(saved, behind, perCall, cold float64) bool {
 	a := p.Read*(1-cold) + p.Write*cold
@@ -57,50 +42,86 @@ func (p *CachePrices) payOff(saved, behind, perCall, cold float64) bool {
 	return saved*saved*a >= 2*b*behind*perCall
 }
 
-// record is what a conversation tells of its cache.
-type record struct {
-	calls  int     // answers of the model
-	pruned int64   // tokens of results that were pruned
-	cold   float64 // share of the calls that found the cache cold for no fault of a rewrite
+// cacheBooks is what a conversation tells of its cache. They are kept while it goes by, as they may be asked at every answer.
+type cacheBooks struct {
+	prices        *CachePrices
+	rewritten     map[int]bool // how long the conversation was at each rewrite
+	pruned        int64        // tokens of results that were pruned
+	upTo          int          // how many messages were read
+	calls         int          // answers of the model
+	usage         int          // tokens of prompt that the last of them reported
+	asked, missed int          // calls that could read from the cache, and those that did not, for no fault of a rewrite
+	reads         bool         // the provider reports reads
+	first         int          // a message, and the tokens before it, so that they are not counted again
+	before        int64
 }
 
-func recordOf(messages []*schema.Message) record {
-	rec, rewritten := record{}, make(map[int]bool)
+// newCacheBooks begins books, with all rewrites that the marks tell of.
+func newCacheBooks(prices *CachePrices, messages []*schema.Message) *cacheBooks {
+	b := &cacheBooks{prices: prices, rewritten: make(map[int]bool)}
 	for _, msg := range messages {
 		if msg == nil || len(msg.Extra) < markKeys {
 			continue
 		}
 		if at := prunedAt(msg, len(messages)); at > 0 {
-			rewritten[at] = true
 			tokens, _ := wholeNumber(msg.Extra[markOriginalKey])
-			rec.pruned += tokens
+			b.rewrote(at, tokens)
 		}
 	}
-	var before, asked, missed int
-	reads := false
-	for i, msg := range messages {
+	return b
+}
+
+func (b *cacheBooks) rewrote(at int, tokens int64) {
+	b.rewritten[at] = true
+	b.pruned += tokens
+}
+
+// read goes on to the end of a conversation.
+func (b *cacheBooks) read(messages []*schema.Message) {
+	for ; b.upTo < len(messages); b.upTo++ {
+		msg := messages[b.upTo]
 		if msg == nil || msg.Role != schema.Assistant {
 			continue
 		}
-		rec.calls++
-		prompt, ok := usageOf(msg)
-		if !ok {
-			continue
+		b.calls++
+		if prompt, ok := usageOf(msg); ok {
+			b.answered(prompt, msg.ResponseMeta.Usage.PromptTokenDetails.CachedTokens)
 		}
-		read := msg.ResponseMeta.Usage.PromptTokenDetails.CachedTokens
-		reads = reads || read > 0
-		if before > 0 && !rewritten[i] {
-			asked++
-			if 2*read < before {
-				missed++
-			}
+	}
+}
+
+func (b *cacheBooks) answered(prompt, read int) {
+	b.reads = b.reads || read > 0
+	if b.usage > 0 && !b.rewritten[b.upTo] {
+		b.asked++
+		if 2*read < b.usage {
+			b.missed++
 		}
-		before = prompt
 	}
-	if reads && asked > 0 {
-		rec.cold = float64(missed) / float64(asked)
+	b.usage = prompt
+}
+
+// cold is how likely it is that the cache is cold anyway.
+func (b *cacheBooks) cold() float64 {
+	if !b.reads || b.asked == 0 {
+		return 0
 	}
-	return rec
+	return float64(b.missed) / float64(b.asked)
+}
+
+// paysOff reports whether a rewrite that begins at a message, of a conversation with so many tokens, is worth its price.
+func (h *CompactionHook) paysOff(ctx context.Context, b *cacheBooks, messages []*schema.Message, counted int64, first int, saved int64) (bool, error) {
+	b.read(messages)
+	if first < b.first {
+		b.first, b.before = 0, 0
+	}
+	more, err := h.count(ctx, messages[b.first:first], nil)
+	if err != nil {
+		return false, err
+	}
+	b.first, b.before = first, b.before+more
+	perCall := float64(counted+b.pruned) / float64(b.calls+1)
+	return b.prices.payOff(float64(saved), float64(counted-b.before-saved), perCall, b.cold()), nil
 }
 
 func checkCache(p *CachePrices) error {

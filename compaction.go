@@ -162,7 +162,7 @@ func (h *CompactionHook) MessageRewriter() func(context.Context, []*schema.Messa
 // caller has results pruned anew at every call.
 //
 // Where the usage of an answer shows that its request was sent whole, because the hook was not there yet, nothing is pruned at
-// that answer.
+// that answer. Earlier answers are taken to have had the same tools.
 func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) ([]*schema.Message, error) {
 	tools = h.toolsOr(tools)
 	if h.replays() {
@@ -181,8 +181,9 @@ func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Mes
 	return compacted, nil
 }
 
-// isWorth reports whether a rewrite that begins at a message gains enough, or must be because the window is exceeded.
-func (h *CompactionHook) isWorth(ctx context.Context, e estimate, messages []*schema.Message, first int, saved int64) (bool, error) {
+// isWorth reports whether a rewrite that begins at a message gains enough, or must be because the window is exceeded. The books may
+// be missing where there are no prices.
+func (h *CompactionHook) isWorth(ctx context.Context, e estimate, b *cacheBooks, messages []*schema.Message, first int, saved int64) (bool, error) {
 	if e.tokens > h.window {
 		return true, nil
 	}
@@ -192,7 +193,7 @@ func (h *CompactionHook) isWorth(ctx context.Context, e estimate, messages []*sc
 	if h.cfg.Cache == nil {
 		return true, nil
 	}
-	return h.paysOff(ctx, messages, first, saved)
+	return h.paysOff(ctx, b, messages, e.counted, first, saved)
 }
 
 func (h *CompactionHook) toolsOr(tools []*schema.ToolInfo) []*schema.ToolInfo {

@@ -42,7 +42,7 @@ func (h *CompactionHook) compactOnce(ctx context.Context, messages []*schema.Mes
 		return nil, false, err
 	}
 	if c.Changed {
-		worth, err := h.isWorth(ctx, e, messages, firstChange(messages, c.Messages), c.TokensBefore-c.TokensAfter)
+		worth, err := h.isWorth(ctx, e, newCacheBooks(h.cfg.Cache, messages), messages, firstChange(messages, c.Messages), c.TokensBefore-c.TokensAfter)
 		if worth || err != nil {
 			return c, false, err
 		}
@@ -57,7 +57,7 @@ func (h *CompactionHook) pruneIfWorth(ctx context.Context, run *pruning, e estim
 	if err != nil || len(chosen.swaps) == 0 {
 		return false, err
 	}
-	worth, err := h.isWorth(ctx, e, run.messages[:at], chosen.first(), chosen.saved)
+	worth, err := h.isWorth(ctx, e, newCacheBooks(h.cfg.Cache, run.messages), run.messages[:at], chosen.first(), chosen.saved)
 	if !worth || err != nil {
 		return true, err
 	}

@@ -100,8 +100,8 @@ type PruneConfig struct {
 	SkipExtraKeys []string
 	// ExcludeTools are tools whose results and arguments stay. Optional.
 	ExcludeTools []string
-	// Keep protects a result for which it returns true, a failed one for example. It must go by the message alone and not change
-	// it. Optional.
+	// Keep protects a result for which it returns true, a failed one for example, and with ArgumentTokens a message with calls. It
+	// must go by the message alone and not change it. Optional.
 	Keep func(msg *schema.Message) bool
 	// Pointers says what becomes of the notices that the offloader left. Optional. Default KeepPointers.
 	Pointers PointerPolicy
@@ -137,7 +137,8 @@ type PointerPolicy int
 const (
 	// KeepPointers leaves them as they are.
 	KeepPointers PointerPolicy = iota
-	// ShortenPointers prunes them as it does results, but to the StoredPlaceholder, which keeps the path: only the sample is lost.
+	// ShortenPointers prunes them as it does results, but to the StoredPlaceholder, which keeps the path: only the sample is lost. Media
+	// that stand beside a notice go with it, into the Archive if there is one.
 	ShortenPointers
 )
 

@@ -264,3 +264,61 @@ type uncomparable struct {
 	*memory
 	_ []string // makes it so
 }
+
+// What was cut because it could not be saved is never stored as if it were the whole.
+func TestPruneEdgeExcerpt(t *testing.T) {
+	backend, n := newMemory(), 0
+	flaky := backendFunc(func(ctx context.Context, req *toolresult.WriteRequest) error {
+		if n++; n <= 2 {
+			return errFault
+		}
+		return backend.Write(ctx, req)
+	})
+	hook := stepHook(t, toolresult.OffloadConfig{Backend: flaky, StepTokenLimit: 1000, Sampler: noSample, OnFailure: toolresult.TruncateInline}, nil)
+	messages := conversation("user call(a:x,b:y,c:read_file) result(a::900) result(b::1200) result(c::900)")
+	first := beforeModel(t, hook, messages)
+	second := beforeModel(t, hook, append(first[:len(first):len(first)], conversation("answer user")...))
+	assert.Equal(t, first[2].Content, second[2].Content, "the model has read this already")
+	for path, text := range backend.stored() {
+		assert.NotContains(t, text, "It was not saved", path)
+	}
+}
+
+// Arguments of an excluded tool stay because it is excluded, and not because they are small.
+func TestPruneEdgeExcludedArguments(t *testing.T) {
+	messages := withArguments("user call(w:write) result(w::5) call(z:bash) result(z)", `{"text":"`+longText+`"}`)
+	plan := planOf(t, newPruner(t, &toolresult.PruneConfig{ArgumentTokens: map[string]int{"*": 10}, ExcludeTools: []string{"write"}}), messages, 0)
+	assert.Equal(t, toolresult.ReasonExcluded, plan.Results[0].Reason)
+}
+
+// Two stores that are both empty are two all the same.
+func TestPruneEdgeAnotherArchive(t *testing.T) {
+	cfg := &toolresult.HandlerConfig{Backend: newMemory(), ContextWindow: handlerWindow}
+	cfg.Prune.Archive = newMemory()
+	_, err := toolresult.NewHandler(t.Context(), cfg)
+	assert.ErrorContains(t, err, "HandlerConfig.Prune.Archive is a *toolresult_test.memory; want none, or")
+}
+
+// localTally counts in the process, and so may be asked about every message.
+type localTally struct{ *tally }
+
+func (localTally) ExceedsTokens(text string, limit int) bool {
+	return toolresult.EstimateTokens(text) > limit
+}
+
+// With prices that never pay, the hook asks at every answer, and counts no message more often for it.
+func TestPruneEdgeRefusedByPrices(t *testing.T) {
+	counted := func(n int) (total int) {
+		messages, counter := longHistory(n), localTally{newTally(t)}
+		hook := newHook(t, &toolresult.CompactionConfig{
+			ContextWindow: int(tokensOf(t, messages...)) * 10 / 9, TokenCounter: counter,
+			Cache: &toolresult.CachePrices{Read: 0.0001, Write: 12.5, RemainingCalls: 1},
+		})
+		require.True(t, sameSlice(messages, beforeModel(t, hook, messages)))
+		for _, messages := range counter.counts {
+			total += messages
+		}
+		return total
+	}
+	assert.Less(t, counted(4000), 10*counted(500), "eight times as many messages")
+}

@@ -8,6 +8,7 @@ package toolresult
 
 import (
 	"context"
+	"math"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -29,14 +30,17 @@ type replay struct {
 	looked   bool              // decided is known
 	settled  bool              // sent is what it was before pruning
 	denied   float64           // what a usage showed not to have been saved, in the provider's tokens
+	cache    *cacheBooks       // nil: no prices
 	aim      int64             // the last target
 	dropped  bool              // what could be pruned at the last decision was not worth it
 	over     bool              // the request is over the window all the same
 }
 
+// What it takes to believe of a request of the past that it was not rewritten.
 const (
-	unprunedShare = 0.25 // a request of the past that lacks less of what a rewrite saves was not rewritten
-	usageNoise    = 0.02 // share of a request by which an estimate may be off
+	leastTold   = 0.3  // share of the request that the rewrite would have saved: of less no usage tells
+	mostLacking = 0.25 // share of that which the request may lack
+	steadyScale = 0.05 // share by which the scales of the two usages before may differ
 )
 
 // replays reports whether a replay can be made. A counter with ExceedsTokens counts here and now, and no server has to be asked for
@@ -143,8 +147,9 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	if e.tokens <= r.window {
 		least = max(least, r.cfg.MinGain*r.window)
 	}
-	if r.denies(at, e, least) {
-		return nil
+	denied, err := r.denies(ctx, at, e, least)
+	if denied || err != nil {
+		return err
 	}
 	r.aim = r.target(e, r.cfg.CompactTo)
 	if err := r.prune(ctx, e, at); err != nil {
@@ -155,13 +160,46 @@ func (r *replay) decide(ctx context.Context, at int) error {
 }
 
 // denies reports whether the usage of an answer shows that its request was sent without a rewrite that saves so much: the hook was
-// not there yet, or had another config. Of small rewrites no usage tells, as no estimate is so exact.
-func (r *replay) denies(at int, e estimate, saved float64) bool {
-	if at == len(r.messages) || saved < usageNoise*e.tokens {
-		return false
+// not there yet, or had another config. Where the usages before are of no one scale, as two models take turns, nothing is shown.
+func (r *replay) denies(ctx context.Context, at int, e estimate, saved float64) (bool, error) {
+	if at == len(r.messages) || saved < leastTold*e.tokens {
+		return false, nil
 	}
 	usage, ok := usageOf(r.messages[at])
-	return ok && float64(usage) > e.tokens-unprunedShare*saved
+	if !ok || float64(usage) <= e.tokens-mostLacking*saved {
+		return false, nil
+	}
+	return r.isSteady(ctx, at)
+}
+
+// isSteady reports whether the two answers before have usages that go by one scale.
+func (r *replay) isSteady(ctx context.Context, at int) (bool, error) {
+	last := answerBefore(r.messages, at)
+	if last != r.usageAt || last <= 0 {
+		return false, nil
+	}
+	first := answerBefore(r.messages, last)
+	if first < 0 {
+		return false, nil
+	}
+	usage, ok := usageOf(r.messages[first])
+	if !ok {
+		return false, nil
+	}
+	between, err := r.count(ctx, r.messages[first:last], nil)
+	one := float64(r.usage) / float64(r.sent+r.overhead)
+	other := float64(usage) / float64(r.sent-between+r.overhead)
+	return math.Abs(one-other) <= steadyScale*one, err
+}
+
+// answerBefore is where the model answered last before the message at i, -1 if it never did.
+func answerBefore(messages []*schema.Message, i int) int {
+	for i--; i >= 0; i-- {
+		if messages[i] != nil && messages[i].Role == schema.Assistant {
+			break
+		}
+	}
+	return i
 }
 
 // settle adds to what was sent what callers who kept it have had pruned since.
@@ -182,18 +220,28 @@ func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 	if err != nil || len(chosen.swaps) == 0 {
 		return err
 	}
-	worth, err := r.isWorth(ctx, e, run.messages[:at], chosen.first(), chosen.saved)
+	if r.cache == nil && r.cfg.Cache != nil {
+		r.cache = newCacheBooks(r.cfg.Cache, r.messages)
+	}
+	worth, err := r.isWorth(ctx, e, r.cache, run.messages[:at], chosen.first(), chosen.saved)
 	if r.dropped = !worth; !worth || err != nil {
 		return err
 	}
-	if saved := e.scale * float64(chosen.saved); r.denies(at, e, saved) {
+	saved := e.scale * float64(chosen.saved)
+	denied, err := r.denies(ctx, at, e, saved)
+	if r.denied = 0; denied || err != nil {
 		r.denied = saved
-		return nil
+		return err
 	}
-	r.denied = 0
+	before := len(run.pruned)
 	err = run.applyTo(ctx, chosen, r.aim, at)
 	r.saved += r.counted - run.tokens
 	r.counted = run.tokens
+	if r.cache != nil {
+		for _, p := range run.pruned[before:] {
+			r.cache.rewrote(at, p.TokensBefore)
+		}
+	}
 	return err
 }
 

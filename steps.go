@@ -7,6 +7,7 @@ package toolresult
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/cloudwego/eino/compose"
@@ -60,7 +61,7 @@ func (o *offloader) measureStep(ctx context.Context, messages []*schema.Message,
 			return nil, 0, failure{stage: counting, err: err}.wrap(r.callID)
 		}
 		total += s.tokens
-		if _, isNotice := OffloadedPath(msg); !isNotice && !isMarked(msg) && !o.ignores(ctx, s.input) && o.limit(r.tool) >= 0 {
+		if _, isNotice := OffloadedPath(msg); !isNotice && !isMarked(msg) && !hasExtra(msg, notSavedKey) && !o.ignores(ctx, s.input) && o.limit(r.tool) >= 0 {
 			may = append(may, s)
 		}
 	}
@@ -107,9 +108,17 @@ func messageText(msg *schema.Message) string {
 	return joinTexts(outputParts(msg.UserInputMultiContent))
 }
 
+// notSavedKey marks what is left of a result that could not be saved, so that it is not taken for the whole.
+const notSavedKey = "tool_result_not_saved"
+
 // withVerdict is a message with what the model is to read in place of its text.
 func withVerdict(msg *schema.Message, v verdict) *schema.Message {
 	short := *msg
+	if v.path == "" {
+		short.Extra = make(map[string]any, len(msg.Extra)+1)
+		maps.Copy(short.Extra, msg.Extra)
+		short.Extra[notSavedKey] = true
+	}
 	if len(msg.UserInputMultiContent) == 0 {
 		short.Content = v.text
 		return &short

@@ -32,12 +32,18 @@ func (p *pruning) mayStub(r *toolResult, msg *schema.Message) PruneReason {
 		return ReasonMarked
 	case isSigned(msg):
 		return ReasonSigned
+	case p.allExcluded(msg):
+		return ReasonExcluded
 	case p.cfg.Keep != nil && p.cfg.Keep(msg):
 		return ReasonKept
 	case p.failed[r.index]:
 		return ReasonNotStored
 	}
 	return ReasonArguments
+}
+
+func (p *pruning) allExcluded(msg *schema.Message) bool {
+	return !slices.ContainsFunc(msg.ToolCalls, func(c schema.ToolCall) bool { return !slices.Contains(p.cfg.ExcludeTools, c.Function.Name) })
 }
 
 // isSigned holds for a message that carries what a provider has signed and would check against the whole. Providers keep such
