@@ -60,7 +60,7 @@ func requireSameMessages(t *testing.T, kept, whole []*schema.Message, at int) {
 }
 
 func TestKeptOrNotTheSameBytes(t *testing.T) {
-	files := transcripts(t)
+	files := realConversations(t)
 	usages := map[string]func(t testing.TB, sent []*schema.Message) *schema.ResponseMeta{
 		"no usage": func(testing.TB, []*schema.Message) *schema.ResponseMeta { return nil },
 		"usage": func(t testing.TB, sent []*schema.Message) *schema.ResponseMeta {

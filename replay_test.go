@@ -4,13 +4,8 @@ package toolresult_test
 // kept, as an agent would.
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -18,64 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolresult/toolresult"
+	"github.com/eino-toolresult/toolresult/internal/transcripts"
 )
 
-// transcript is a line of a file of transcripts, in the shape of OpenAI's chat completions.
-type transcript struct {
-	ID       string
-	Messages []struct {
-		Role       schema.RoleType
-		Content    json.RawMessage
-		Name       string
-		ToolCallID string            `json:"tool_call_id"`
-		ToolCalls  []schema.ToolCall `json:"tool_calls"`
-	}
-}
-
-func (s *transcript) conversation() []*schema.Message {
-	var messages []*schema.Message
-	for _, m := range s.Messages {
-		var content string
-		if json.Unmarshal(m.Content, &content) != nil {
-			content = string(m.Content) // parts, which stay JSON here
-		}
-		messages = append(messages, &schema.Message{
-			Role: m.Role, Content: content, ToolName: m.Name, ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls,
-		})
-	}
-	return messages
-}
-
-func transcripts(t *testing.T) map[string][][]*schema.Message {
+func realConversations(t *testing.T) map[string][][]*schema.Message {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "shared", "data", "transcripts", "*.jsonl.gz"))
+	all, err := transcripts.Read(".")
 	require.NoError(t, err)
-	if len(files) == 0 {
+	if len(all) == 0 {
 		t.Skip("there are no transcripts in ../shared/data")
 	}
-	all := make(map[string][][]*schema.Message)
-	for _, name := range files {
-		all[filepath.Base(name)] = readTranscripts(t, name)
-	}
 	return all
-}
-
-func readTranscripts(t *testing.T, name string) (conversations [][]*schema.Message) {
-	t.Helper()
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	lines := bufio.NewScanner(unzipped)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var s transcript
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
-		conversations = append(conversations, s.conversation())
-	}
-	require.NoError(t, lines.Err())
-	return conversations
 }
 
 // replay is how a run of conversations went.
@@ -98,7 +46,7 @@ func (r *replay) String() string {
 func (r *replay) rate() float64 { return float64(r.rewrites) / float64(r.calls-r.over) }
 
 func TestReplay(t *testing.T) {
-	files := transcripts(t)
+	files := realConversations(t)
 	for window, rare := range map[int]float64{8_000: 0.25, 32_000: 0.05} { // in the small one hardly more than the prompt fits
 		for _, usage := range []bool{false, true} {
 			t.Run(fmt.Sprintf("window=%d/usage=%t", window, usage), func(t *testing.T) {

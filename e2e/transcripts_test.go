@@ -4,13 +4,8 @@ package e2e_test
 // repository.
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,67 +19,36 @@ import (
 	"github.com/eino-toolresult/toolresult/e2e/internal/provider"
 	"github.com/eino-toolresult/toolresult/e2e/internal/rig"
 	"github.com/eino-toolresult/toolresult/e2e/internal/wire"
+	"github.com/eino-toolresult/toolresult/internal/transcripts"
 )
 
-// transcript is a line of a file of transcripts, in the shape of chat completions.
-type transcript struct {
-	Messages []struct {
-		Role       schema.RoleType
-		Content    json.RawMessage
-		Name       string
-		ToolCallID string            `json:"tool_call_id"`
-		ToolCalls  []schema.ToolCall `json:"tool_calls"`
-	}
-}
-
-// conversation gives results the names of their calls, as Eino's tools node does.
-func (s *transcript) conversation() (messages []*schema.Message) {
-	names := make(map[string]string)
-	for _, m := range s.Messages {
-		for _, call := range m.ToolCalls {
-			names[call.ID] = call.Function.Name
-		}
-		if m.Name == "" {
-			m.Name = names[m.ToolCallID]
-		}
-		var content string
-		if json.Unmarshal(m.Content, &content) != nil {
-			content = string(m.Content) // parts, which stay JSON here
-		}
-		messages = append(messages, &schema.Message{Role: m.Role, Content: content, ToolName: m.Name, ToolCallID: m.ToolCallID, ToolCalls: m.ToolCalls})
-	}
-	return messages
-}
-
-func transcripts(t *testing.T) (all [][]*schema.Message) {
+// conversations are all of them. Results have the names of their calls, as Eino's tools node gives them.
+func conversations(t *testing.T) (all [][]*schema.Message) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "shared", "data", "transcripts", "*.jsonl.gz"))
+	files, err := transcripts.Read("..")
 	require.NoError(t, err)
 	if len(files) == 0 {
 		t.Skip("there are no transcripts in ../../shared/data")
 	}
-	for _, name := range files {
-		all = append(all, readTranscripts(t, name)...)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		for _, messages := range files[file] {
+			nameResults(messages)
+			all = append(all, messages)
+		}
 	}
 	return all
 }
 
-func readTranscripts(t *testing.T, name string) (conversations [][]*schema.Message) {
-	t.Helper()
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	lines := bufio.NewScanner(unzipped)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var s transcript
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &s))
-		conversations = append(conversations, s.conversation())
+func nameResults(messages []*schema.Message) {
+	names := make(map[string]string)
+	for _, m := range messages {
+		for _, call := range m.ToolCalls {
+			names[call.ID] = call.Function.Name
+		}
+		if m.ToolName == "" {
+			m.ToolName = names[m.ToolCallID]
+		}
 	}
-	require.NoError(t, lines.Err())
-	return conversations
 }
 
 // cuts are where a conversation went to the model: the last time, and three times on the way there.
@@ -128,7 +92,7 @@ func reasons(counts map[string]int) string {
 const transcriptWindow = 16_000
 
 func TestTranscripts(t *testing.T) {
-	all := transcripts(t)
+	all := conversations(t)
 	for _, client := range rig.Clients() {
 		t.Run(client.Name, func(t *testing.T) {
 			t.Parallel()
