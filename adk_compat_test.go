@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -99,6 +100,51 @@ func compatMessages(t *testing.T) []*schema.Message {
 	c := compact(t, newPruner(t, &toolresult.PruneConfig{Language: adk.LanguageChinese}), &toolresult.CompactRequest{Messages: messages, TargetTokens: tokensOf(t, messages...) - 1000})
 	messages = c.Messages
 	return beforeModel(t, newHook(t, &toolresult.CompactionConfig{ContextWindow: 10_000}), messages)
+}
+
+// What an archive has taken in is found by what the messages say.
+func TestCompatArchived(t *testing.T) {
+	if *compatRelease != "" {
+		data, err := json.MarshalIndent(archivedMessages(t, newMemory()), "", " ")
+		require.NoError(t, err)
+		writeCompat(t, "archived.json", data)
+	}
+	for _, file := range compatFiles(t, "archived.json") {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var messages []*schema.Message
+		require.NoError(t, json.Unmarshal(data, &messages))
+		found := make(map[string]string)
+		for _, msg := range messages {
+			if path, ok := toolresult.OffloadedPath(msg); ok {
+				found[msg.ToolCallID] = path
+			}
+		}
+		assert.Equal(t, map[string]string{"n": "/large_tool_result/n", "a": "/large_tool_result/a", "m": "/large_tool_result/m"}, found, file)
+		live := livePaths(t, messages...)
+		for _, path := range []string{"/large_tool_result/n", "/large_tool_result/a", "/large_tool_result/m", "/large_tool_result/m.1.png", "/large_tool_result/w-arguments"} {
+			assert.Contains(t, live, path, file)
+		}
+		backend := newMemory()
+		again := compact(t, newPruner(t, archiving(backend)), &toolresult.CompactRequest{Messages: messages})
+		assert.Equal(t, "", prunedIn(again), file)
+		assert.Empty(t, backend.stored(), "%s: nothing is stored again", file)
+	}
+}
+
+func archiving(backend *memory) *toolresult.PruneConfig {
+	return &toolresult.PruneConfig{MinTokens: 1, Archive: backend, Pointers: toolresult.ShortenPointers, ArgumentTokens: map[string]int{"*": 100}}
+}
+
+// archivedMessages is a conversation with a shortened notice, an archived text, an archived picture and archived arguments.
+func archivedMessages(t *testing.T, backend *memory) []*schema.Message {
+	t.Helper()
+	notice := offload(t, newOffload(t, &toolresult.OffloadConfig{Backend: backend, TokenLimit: 1000}), "n", numberedLines(1000))
+	messages := conversation("user call(n:fetch,a:fetch,m:look,w:write) result(n:fetch) result(a:fetch:400) result(m:look) result(w:write:2) call(last:bash) result(last:bash:10)")
+	messages[1].ToolCalls[3].Function.Arguments = `{"path":"notes.txt","text":"` + strings.Repeat("a note, ", 100) + `"}`
+	messages[2].Content = notice
+	messages[4].Content, messages[4].UserInputMultiContent = "", []schema.MessageInputPart{imageInput("aGVsbG8=")}
+	return compact(t, newPruner(t, archiving(backend)), &toolresult.CompactRequest{Messages: messages}).Messages
 }
 
 func TestCompatCheckpoint(t *testing.T) {
