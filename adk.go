@@ -143,9 +143,11 @@ func (h *handler) BeforeAgent(ctx context.Context, run *adk.ChatModelAgentContex
 
 // leaves reports whether a tool's result goes to the user, not to the model. A name in the map is enough, whatever its value,
 // as Eino looks for no more.
-func leaves(ctx context.Context, call *adk.ToolContext) bool {
+func leaves(ctx context.Context, call *adk.ToolContext) bool { return goesToUser(ctx, call.Name) }
+
+func goesToUser(ctx context.Context, tool string) bool {
 	direct, _ := ctx.Value(returnDirectlyKey{}).(map[string]bool)
-	_, found := direct[call.Name]
+	_, found := direct[tool]
 	return found
 }
 

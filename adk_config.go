@@ -22,14 +22,15 @@ type HandlerConfig struct {
 	// Offload refines the offloading. Its Backend is filled in; its TokenLimit defaults to the smaller of 20 000 and an eighth
 	// of the window. A path from its PathGenerator must lie below the prefix, where the tools can read it. Optional.
 	Offload OffloadConfig
-	// Compaction refines when to prune. Its ContextWindow is filled in, and its Offload is the one here. Optional.
+	// Compaction refines when to prune. Its ContextWindow is filled in, and it has no Offload of its own. Optional.
 	Compaction CompactionConfig
 	// Prune refines what to prune, where Compaction has no Compactor. Its Archive must be Backend, or nil: then what is pruned is
 	// lost. Optional.
 	Prune PruneConfig
-	// Read refines the read tool. Its Backend is filled in. Optional.
+	// Read refines the read tool. Its Backend is filled in; its MaxTokens defaults to the smaller of 5 000 and an eighth of the window, but
+	// 100 at least. Optional.
 	Read ReadConfig
-	// Search refines the search tool. Its Backend is filled in. Optional.
+	// Search refines the search tool, likewise. Optional.
 	Search SearchConfig
 }
 
@@ -38,6 +39,9 @@ func fillHandlerConfig(cfg *HandlerConfig) (*HandlerConfig, error) {
 	c := *cfg
 	if c.Compaction.Compactor != nil && !reflect.ValueOf(c.Prune).IsZero() {
 		return nil, badConfig("HandlerConfig.Prune", "set", "none beside HandlerConfig.Compaction.Compactor, which prunes in its own way")
+	}
+	if c.Compaction.Offload != nil {
+		return nil, badConfig("HandlerConfig.Compaction.Offload", "set", "none, as HandlerConfig.Offload is the offloader's config")
 	}
 	reader, ok := c.Backend.(Reader)
 	if !ok {
@@ -63,7 +67,11 @@ func fillHandlerConfig(cfg *HandlerConfig) (*HandlerConfig, error) {
 	if c.Prune.PathGenerator == nil {
 		c.Prune.PathGenerator = c.Offload.PathGenerator
 	}
-	c.Compaction.Offload = nil
+	for _, tokens := range []*int{&c.Read.MaxTokens, &c.Search.MaxTokens} {
+		if *tokens == 0 {
+			*tokens = max(min(defaultPageTokens, c.ContextWindow/8), minPageTokens)
+		}
+	}
 	if c.Offload.TokenLimit == 0 {
 		c.Offload.TokenLimit = max(min(defaultTokenLimit, c.ContextWindow/8), 1)
 	}

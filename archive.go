@@ -18,7 +18,7 @@ import (
 func (p *pruning) fill(ctx context.Context, s *swap, r *toolResult, msg *schema.Message, reason PruneReason) (PruneReason, error) {
 	path, isNotice := OffloadedPath(msg)
 	switch {
-	case isNotice && (p.archive == nil || countMedia(msg) == 0):
+	case isNotice && (p.archive == nil || isNothingElse(msg)):
 		s.Path = path
 	case p.archive == nil || p.isPage(r):
 		s.short = withText(msg, p.placeholder(r.tool))
@@ -38,6 +38,12 @@ func (p *pruning) fill(ctx context.Context, s *swap, r *toolResult, msg *schema.
 	}
 	s.short = withText(msg, p.storedPlaceholder(r.tool, s.Path, msg))
 	return reason, nil
+}
+
+// isNothingElse holds for a notice with nothing beside it.
+func isNothingElse(msg *schema.Message) bool {
+	parts := len(msg.UserInputMultiContent) + len(msg.AssistantGenMultiContent) + len(msg.MultiContent)
+	return parts == 0 || parts == 1 && msg.Content == "" && countMedia(msg) == 0
 }
 
 // ownPath is the first name that a result tries.
@@ -90,7 +96,7 @@ func (p *pruning) storeResult(ctx context.Context, s *swap, msg *schema.Message)
 	failed.stage = storing
 	text := archivedText(msg, func(m medium) string {
 		if failed.err == nil {
-			failed.path, failed.err = p.archive.store.place(ctx, s.Path+m.suffix(), m.data)
+			failed.path, failed.err = p.archive.store.place(ctx, m.path(s.Path), m.data)
 			s.files = append(s.files, failed.path)
 		}
 		return failed.path
@@ -138,5 +144,6 @@ func (p *pruning) isPage(r *toolResult) bool {
 		FilePath string `json:"file_path"`
 	}
 	err := json.Unmarshal([]byte(call.Function.Arguments), &args)
-	return err == nil && strings.HasPrefix(html.UnescapeString(strings.TrimSpace(args.FilePath)), p.cfg.PathPrefix+"/")
+	path := html.UnescapeString(strings.TrimSpace(args.FilePath))
+	return err == nil && (strings.HasPrefix(path, p.cfg.PathPrefix+"/") || p.stored[path])
 }

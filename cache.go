@@ -14,7 +14,9 @@ import (
 
 // CachePrices are the prices of a provider's prompt cache, and turn on the gate that goes by them.
 //
-// A rewrite that saves S tokens and has L tokens behind its first change saves a·S at each call to come and costs b·L once:
+// With them a conversation is rewritten later and deeper: the mark of CompactAt is where the question begins, and the window where it ends.
+//
+// A rewrite that saves S tokens and leaves L tokens behind its first change saves a·S at each call to come and costs b·L once:
 // a = Read·(1−λ) + Write·λ and b = (Write−Read)·(1−λ), where λ is the chance that the cache is cold anyway. It is let through where
 // RemainingCalls·a·S > b·L. Where nobody knows how many calls remain, the best moment to prune again and again is once
 // S ≥ √(2·b·L·k/a), with k the tokens that a call adds, so that is asked for. For example: L = 40 000, k = 6 400, a
@@ -28,7 +30,7 @@ type CachePrices struct {
 	// Read is the price of a token read from the cache, Write that of a token written to it, as shares of the price of a token without
 	// any cache: 0.1 and 1.25 at Anthropic. Required. Range: 0 <= Read < Write.
 	Read, Write float64
-	// RemainingCalls is how many more calls of the model are expected. Optional. 0 means unknown. Negative values are refused.
+	// RemainingCalls is how many more calls of the model are expected. Calls. Optional. 0 means unknown. Negative values are refused.
 	RemainingCalls int
 }
 

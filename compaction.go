@@ -39,13 +39,14 @@ type CompactionConfig struct {
 	// the bytes.
 	TokenCounter TokenCounter
 	// ReservedTokens is what the hook cannot see, such as a system prompt that is added later. Tokens, of the counter. Optional.
-	// 0 is none. Negative values are refused.
+	// 0 is none. Negative values, and those above 2^53, are refused.
 	ReservedTokens int
 	// Tools are the schemas to count where BeforeModel is given none, as in react. Optional.
 	Tools []*schema.ToolInfo
 	// OnCompaction is told of every rewrite, and of every one that was dropped as not worth its price: then Changed is false, Pruned
 	// empty, and TokensAfter equals TokensBefore. Likewise where nothing can be done although the window is exceeded, which
-	// Compaction.OverWindow says, or where results could not be archived. It must not change the Compaction. Optional.
+	// Compaction.OverWindow says, or where results could not be archived. A caller who does not keep what BeforeModel returned is told of the
+	// same rewrites at every call. It must not change the Compaction. Optional.
 	OnCompaction func(ctx context.Context, c *Compaction)
 	// OnError is told of errors that MessageRewriter cannot return. Optional, but without it they show nowhere.
 	OnError func(ctx context.Context, err error)
@@ -127,8 +128,8 @@ func checkCompaction(cfg *CompactionConfig) error {
 		return badConfig("CompactionConfig.CompactTo", cfg.CompactTo, fmt.Sprintf("above 0 and below CompactAt, which is %v (0 means 0.4)", cfg.CompactAt))
 	case !(cfg.MinGain < 1):
 		return badConfig("CompactionConfig.MinGain", cfg.MinGain, "0 (the default, 0.05), negative (no gate), or below 1")
-	case cfg.ReservedTokens < 0:
-		return badConfig("CompactionConfig.ReservedTokens", cfg.ReservedTokens, "0 or more")
+	case cfg.ReservedTokens < 0 || int64(cfg.ReservedTokens) > maxCount:
+		return badConfig("CompactionConfig.ReservedTokens", cfg.ReservedTokens, "0 or more, up to 2^53")
 	}
 	if err := checkCache(cfg.Cache); err != nil {
 		return err
@@ -163,6 +164,9 @@ func (h *CompactionHook) MessageRewriter() func(context.Context, []*schema.Messa
 //
 // Where the usage of an answer shows that its request was sent whole, because the hook was not there yet, nothing is pruned at
 // that answer. Earlier answers are taken to have had the same tools.
+//
+// Its errors are those of the counter, the end of the context while something is stored, and with StepTokenLimit those of the offloader under
+// FailCall. Beside an error it returns the conversation as it was.
 func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Message, tools []*schema.ToolInfo) ([]*schema.Message, error) {
 	tools = h.toolsOr(tools)
 	if h.replays() {

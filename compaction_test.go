@@ -191,7 +191,7 @@ func TestHookRefusesBadConfig(t *testing.T) {
 		{&config{ContextWindow: 1, CompactAt: 0.3}, "CompactionConfig.CompactTo is 0.4; want above 0 and below CompactAt, which is 0.3 (0 means 0.4)"},
 		{&config{ContextWindow: 1, MinGain: 1}, "CompactionConfig.MinGain is 1; want 0 (the default, 0.05), negative (no gate), or below 1"},
 		{&config{ContextWindow: 1, MinGain: math.NaN()}, "CompactionConfig.MinGain is NaN; want 0 (the default, 0.05), negative (no gate), or below 1"},
-		{&config{ContextWindow: 1, ReservedTokens: -1}, "CompactionConfig.ReservedTokens is -1; want 0 or more"},
+		{&config{ContextWindow: 1, ReservedTokens: -1}, "CompactionConfig.ReservedTokens is -1; want 0 or more, up to 2^53"},
 		{&config{ContextWindow: 1, Language: adk.Language(7)}, "CompactionConfig.Language is 7; want adk.LanguageEnglish or adk.LanguageChinese"},
 	}
 	for _, tt := range tests {

@@ -101,5 +101,5 @@ func usageOf(m *schema.Message) (promptTokens int, ok bool) {
 	if m == nil || m.Role != schema.Assistant || m.ResponseMeta == nil || m.ResponseMeta.Usage == nil {
 		return 0, false
 	}
-	return m.ResponseMeta.Usage.PromptTokens, true
+	return int(min(int64(m.ResponseMeta.Usage.PromptTokens), maxCount)), true
 }

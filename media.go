@@ -7,9 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolresult/toolresult/internal/runes"
 )
 
 // maxMediaNamed is how many media a placeholder tells of one by one.
@@ -23,8 +26,12 @@ type medium struct {
 	nth  int    // among the media of its result, from 1
 }
 
-// suffix makes the name of a medium of that of its result.
-func (m medium) suffix() string { return fmt.Sprintf(".%d%s", m.nth, extension(m.kind)) }
+// path makes the name of a medium of that of its result, and cuts a long one short, as all names are.
+func (m medium) path(own string) string {
+	suffix := fmt.Sprintf(".%d%s", m.nth, extension(m.kind))
+	folder, name := path.Split(own)
+	return folder + name[:runes.Floor(name, maxSegment-len(suffix))] + suffix
+}
 
 // describe says what a medium is, in no language.
 func (m medium) describe() string {
@@ -117,16 +124,18 @@ func resultParts(msg *schema.Message) []schema.MessageInputPart {
 	}
 	parts := append([]schema.MessageInputPart(nil), msg.UserInputMultiContent...)
 	for i := range msg.AssistantGenMultiContent {
-		parts = append(parts, jsonPart(&msg.AssistantGenMultiContent[i], msg.AssistantGenMultiContent[i].Text))
+		part := &msg.AssistantGenMultiContent[i]
+		parts = append(parts, jsonPart(part, part.Type == schema.ChatMessagePartTypeText, part.Text))
 	}
 	for i := range msg.MultiContent {
-		parts = append(parts, jsonPart(&msg.MultiContent[i], msg.MultiContent[i].Text))
+		part := &msg.MultiContent[i]
+		parts = append(parts, jsonPart(part, part.Type == schema.ChatMessagePartTypeText, part.Text))
 	}
 	return parts
 }
 
-func jsonPart(part any, text string) schema.MessageInputPart {
-	if encoded, err := json.Marshal(part); text == "" && err == nil {
+func jsonPart(part any, isText bool, text string) schema.MessageInputPart {
+	if encoded, err := json.Marshal(part); !isText && err == nil {
 		text = string(encoded)
 	}
 	return schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: text}
@@ -144,7 +153,7 @@ func partText(part *schema.MessageInputPart) (string, bool) {
 	case hasMedium(part):
 		return "", false
 	}
-	return jsonPart(part, "").Text, true
+	return jsonPart(part, false, "").Text, true
 }
 
 func mediumOf(part *schema.MessageInputPart, nth int) medium {
@@ -174,8 +183,10 @@ func (m *medium) refer(url string) {
 
 // decoded are the bytes of a text in base64, or the text itself where it is none: nothing is to be lost.
 func decoded(text string) string {
-	if data, err := base64.StdEncoding.DecodeString(text); err == nil {
-		return string(data)
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if data, err := encoding.DecodeString(text); err == nil {
+			return string(data)
+		}
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"strconv"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -139,8 +140,11 @@ func prunedAt(msg *schema.Message, length int) int {
 // wholeNumber reads a count in whatever a serializer made of an int: JSON a float64 or a json.Number, BSON an int32, CBOR a
 // uint64.
 func wholeNumber(value any) (int64, bool) {
-	if number, ok := value.(json.Number); ok {
-		n, err := number.Int64()
+	switch number := value.(type) {
+	case json.Number:
+		value, _ = strconv.ParseFloat(string(number), 64)
+	case string: // an int64 of protobuf
+		n, err := strconv.ParseInt(number, 10, 64)
 		return n, err == nil && n >= 0 && n < maxCount
 	}
 	switch v := reflect.ValueOf(value); {

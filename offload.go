@@ -50,8 +50,8 @@ type OffloadConfig struct {
 	// Tokens. Optional. 0 means a limit of 0 here; negative: never offloaded.
 	ToolTokenLimits map[string]int
 	// StepTokenLimit bounds the results of parallel calls together: above it the largest are offloaded before the model sees any.
-	// CompactionHook keeps it, as a middleware sees one result at a time: give it this config as CompactionConfig.Offload. Tokens.
-	// Optional. 0 means no such limit. Negative values are refused.
+	// CompactionHook keeps it, as a middleware sees one result at a time, and fails the model call under FailCall: give it this
+	// config as CompactionConfig.Offload. Tokens. Optional. 0 means no such limit. Negative values are refused.
 	StepTokenLimit int
 	// PathPrefix is the folder of the default PathGenerator. It is absolute, clean, not "/", with or without a final slash.
 	// Optional. Default "/large_tool_result".

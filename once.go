@@ -57,7 +57,7 @@ func (h *CompactionHook) pruneIfWorth(ctx context.Context, run *pruning, e estim
 	if err != nil || len(chosen.swaps) == 0 {
 		return false, err
 	}
-	worth, err := h.isWorth(ctx, e, newCacheBooks(h.cfg.Cache, run.messages), run.messages[:at], chosen.first(), chosen.saved)
+	worth, err := h.isWorth(ctx, e, newCacheBooks(h.cfg.Cache, run.messages), run.messages[:at], chosen.first, chosen.saved)
 	if !worth || err != nil {
 		return true, err
 	}

@@ -99,8 +99,8 @@ type PlannedResult struct {
 }
 
 // Plan tells what Compact would do, and changes and stores nothing. targetTokens is as in CompactRequest, and so is counter: nil
-// means a quarter of the bytes. It counts every result, also those that Compact would never come to. Its only errors are
-// those of the counter.
+// means a quarter of the bytes. It counts every result, also those that Compact would never come to, and asks the
+// PathGenerator. Its only errors are those of the counter, and the end of the context in a PathGenerator.
 func (p *Pruner) Plan(ctx context.Context, messages []*schema.Message, targetTokens int64, counter TokenCounter) (*PrunePlan, error) {
 	run, err := p.start(ctx, &CompactRequest{Messages: messages, Counter: counter})
 	if err != nil {

@@ -111,7 +111,8 @@ type PruneConfig struct {
 	// One that can only write, and is the offloader's as well, needs a PathPrefix of its own here. What was stored is remembered, the
 	// last 4096, and not looked for again. Optional. Default: what is pruned is lost.
 	Archive Backend
-	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. Optional.
+	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. What the read and the search tool took from
+	// below PathPrefix, or from a file that the conversation names, is a page. Optional. Default "/large_tool_result" and the call ID.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
 	PathPrefix    string
 	// ReadToolName and SearchToolName are the tools that read stored results. Optional. Default "read_file" and "search_file".
@@ -142,7 +143,7 @@ const (
 	ShortenPointers
 )
 
-// Pruner replaces older tool results by placeholders. It keeps no state and is safe for concurrent use.
+// Pruner replaces older tool results by placeholders. It keeps no state of any conversation and is safe for concurrent use.
 type Pruner struct {
 	cfg       PruneConfig // defaults filled in
 	minTokens int64

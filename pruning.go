@@ -28,10 +28,13 @@ type pruning struct {
 	upTo     int          // how many messages were read
 	tokens   int64        // of the conversation as it is now, up to where the caller counted
 	texts    map[string]string
-	swaps    []swap                // to be used
+	swaps    []swap // to be used
+	done     settledChoice
+	applied  int                   // how often something was applied
 	chosen   []*swap               // the last choice, for its room
 	one      [1]*schema.Message    // the message to count
 	newest   map[string]toolResult // by tool and arguments: the result of the newest call
+	stored   map[string]bool       // where results are stored that the conversation names
 	obsolete map[int]bool          // where results are that a newer one has superseded
 	reasons  map[int]PruneReason   // why a result stays; nil unless somebody asks
 
@@ -56,6 +59,9 @@ func (p *pruning) read(upTo int) {
 	for ; p.upTo < upTo; p.upTo++ {
 		msg := p.messages[p.upTo]
 		p.pairs.message(p.upTo, msg)
+		if p.archive != nil || p.cfg.PagesFirst {
+			p.noteStored(msg)
+		}
 		switch {
 		case msg == nil:
 		case msg.Role == schema.Assistant && len(p.cfg.ArgumentTokens) > 0 && len(msg.ToolCalls) > 0:
@@ -67,6 +73,18 @@ func (p *pruning) read(upTo int) {
 	}
 }
 
+// noteStored notes where results are stored, so that pages of them are known, whatever folder they are in.
+func (p *pruning) noteStored(msg *schema.Message) {
+	path, ok := OffloadedPath(msg)
+	if !ok {
+		return
+	}
+	if p.stored == nil {
+		p.stored = make(map[string]bool)
+	}
+	p.stored[path] = true
+}
+
 // noteNewest notes which older result the newest one has made obsolete.
 func (p *pruning) noteNewest(r *toolResult) {
 	call, ok := p.callOf(r)
@@ -76,7 +94,7 @@ func (p *pruning) noteNewest(r *toolResult) {
 	if p.newest == nil {
 		p.newest, p.obsolete = make(map[string]toolResult), make(map[int]bool)
 	}
-	same := r.tool + "\x00" + canonicalJSON(call.Function.Arguments)
+	same := r.tool + "\x00" + digest(canonicalJSON(call.Function.Arguments))
 	older, newer := p.newest[same], *r
 	if older.tool != "" && newer.call.before(older.call) { // its result came late
 		older, newer = newer, older
@@ -114,21 +132,37 @@ func (p *pruning) pruneTo(ctx context.Context, target int64, at int) error {
 type choice struct {
 	swaps []*swap
 	saved int64
+	first int // where the first of it is
 }
 
-// first is where the first of what would go is.
-func (c *choice) first() int {
-	first := c.swaps[0].Index
-	for _, s := range c.swaps {
-		first = min(first, s.Index)
+func (c *choice) add(s *swap) {
+	if len(c.swaps) == 0 || s.Index < c.first {
+		c.first = s.Index
 	}
-	return first
+	c.swaps = append(c.swaps, s)
+	c.saved += s.TokensBefore - s.TokensAfter
+}
+
+// settledChoice is how far a choice goes that no later one changes until something is applied: so many results were looked at, and so
+// many chosen. What is dropped at one answer is asked for again at the next, and would be weighed anew each time.
+type settledChoice struct {
+	results, swaps int
+	saved          int64
 }
 
 // choose finds what goes first, until it saves so many tokens. A choice is good until the next.
 func (p *pruning) choose(ctx context.Context, tokens int64) (chosen choice, err error) {
-	chosen.swaps = p.chosen[:0]
+	if len(p.classes) > 1 || p.done.saved >= tokens {
+		p.done = settledChoice{}
+	}
+	chosen.swaps, chosen.saved = p.chosen[:p.done.swaps], p.done.saved
+	if p.done.swaps > 0 {
+		chosen.first = chosen.swaps[0].Index
+	}
 	for _, class := range p.classes {
+		if len(p.classes) > 1 {
+			p.done = settledChoice{}
+		}
 		of := &p.pairs.results
 		if class == arguments {
 			of = &p.calls
@@ -144,13 +178,24 @@ func (p *pruning) choose(ctx context.Context, tokens int64) (chosen choice, err 
 // chooseFrom adds what is of a class and old enough, oldest first. It returns what is left: what can never go is not looked at
 // again, so that a conversation costs the same however often it is asked.
 func (p *pruning) chooseFrom(ctx context.Context, results []toolResult, of class, tokens int64, chosen *choice) ([]toolResult, error) {
-	left := results[:0]
-	for i := range results {
+	left, settled := results[:p.done.results], true
+	settle := func() {
+		if settled {
+			p.done = settledChoice{len(left), len(chosen.swaps), chosen.saved}
+		}
+	}
+	for i := p.done.results; i < len(results); i++ {
 		if chosen.saved >= tokens {
+			settle()
+			if len(left) == i {
+				return results, nil
+			}
 			return append(left, results[i:]...), nil
 		}
 		r := &results[i]
 		if !p.isOld(r) || p.classOf(r) != of {
+			settle()
+			settled = false
 			left = append(left, *r)
 			continue
 		}
@@ -163,9 +208,9 @@ func (p *pruning) chooseFrom(ctx context.Context, results []toolResult, of class
 			continue
 		}
 		left = append(left, *r)
-		chosen.swaps = append(chosen.swaps, r.swap)
-		chosen.saved += r.swap.TokensBefore - r.swap.TokensAfter
+		chosen.add(r.swap)
 	}
+	settle()
 	return left, nil
 }
 
@@ -182,6 +227,8 @@ func (p *pruning) isOld(r *toolResult) bool {
 
 // apply replaces what was chosen. at is how long the conversation is for the marks.
 func (p *pruning) apply(ctx context.Context, chosen choice, at int) error {
+	p.done = settledChoice{}
+	p.applied++
 	var boxed any = at // once, and not for every mark
 	p.pruned = slices.Grow(p.pruned, len(chosen.swaps))
 	for _, s := range chosen.swaps {
@@ -216,6 +263,7 @@ func (p *pruning) replace(ctx context.Context, s *swap, at any) error {
 	}
 	if s.Path != "" && !s.Arguments {
 		s.short.Extra[offloadedKey] = s.Path
+		p.noteStored(s.short)
 	}
 	if len(s.files) > 0 {
 		s.short.Extra[markFilesKey] = strings.Join(s.files, "\n") // no path has a newline

@@ -29,7 +29,7 @@ type replay struct {
 	decided  int               // up to where marks tell what was decided
 	looked   bool              // decided is known
 	settled  bool              // sent is what it was before pruning
-	denied   float64           // what a usage showed not to have been saved, in the provider's tokens
+	unsaved  float64           // what a usage showed not to have been saved, in the provider's tokens
 	cache    *cacheBooks       // nil: no prices
 	aim      int64             // the last target
 	dropped  bool              // what could be pruned at the last decision was not worth it
@@ -113,7 +113,7 @@ func (r *replay) skim(from int) (to int) {
 				break
 			}
 			if m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
-				usage, sent = int64(m.ResponseMeta.Usage.PromptTokens), counted
+				usage, sent = min(int64(m.ResponseMeta.Usage.PromptTokens), maxCount), counted
 				r.usageAt, r.settled = i, false
 			}
 		}
@@ -143,7 +143,7 @@ func (r *replay) decide(ctx context.Context, at int) error {
 	if e.tokens < r.cfg.CompactAt*r.window {
 		return nil
 	}
-	least := r.denied // that much would have gone at an earlier answer, and more has come since
+	least := r.unsaved // that much would have gone at an earlier answer, and more has come since
 	if e.tokens <= r.window {
 		least = max(least, r.cfg.MinGain*r.window)
 	}
@@ -223,16 +223,20 @@ func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 	if r.cache == nil && r.cfg.Cache != nil {
 		r.cache = newCacheBooks(r.cfg.Cache, r.messages)
 	}
-	worth, err := r.isWorth(ctx, e, r.cache, run.messages[:at], chosen.first(), chosen.saved)
+	worth, err := r.isWorth(ctx, e, r.cache, run.messages[:at], chosen.first, chosen.saved)
 	if r.dropped = !worth; !worth || err != nil {
 		return err
 	}
 	saved := e.scale * float64(chosen.saved)
 	denied, err := r.denies(ctx, at, e, saved)
-	if r.denied = 0; denied || err != nil {
-		r.denied = saved
+	if err != nil {
 		return err
 	}
+	if denied {
+		r.unsaved = saved
+		return nil
+	}
+	r.unsaved = 0
 	before := len(run.pruned)
 	err = run.applyTo(ctx, chosen, r.aim, at)
 	r.saved += r.counted - run.tokens

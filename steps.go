@@ -1,8 +1,9 @@
 package toolresult
 
 // Results that are each below the limit and together are not: many calls in one step. The middleware sees one result at a
-// time, so the hook looks at the newest step before the model does, and offloads the largest results as the middleware would have
-// done. That is offloading, not pruning: nobody has read them yet, and what the model gets is a notice.
+// time, so the hook looks at a step before the model does, and offloads the largest results as the middleware would have done. That is
+// offloading, not pruning: nobody has read them yet, and what the model gets is a notice. Older steps are looked at too, as the
+// caller may not have kept what came of them.
 
 import (
 	"cmp"
@@ -44,7 +45,7 @@ func (o *offloader) limitStep(ctx context.Context, messages []*schema.Message, r
 		}
 		left, err := o.size.count(ctx, r.input, v.text)
 		if err != nil {
-			return err
+			return failure{stage: counting, path: v.path, err: err}.wrap(r.input.CallID)
 		}
 		total -= r.tokens - left
 		put(r.index, withVerdict(messages[r.index], v))
@@ -61,7 +62,7 @@ func (o *offloader) measureStep(ctx context.Context, messages []*schema.Message,
 			return nil, 0, failure{stage: counting, err: err}.wrap(r.callID)
 		}
 		total += s.tokens
-		if _, isNotice := OffloadedPath(msg); !isNotice && !isMarked(msg) && !hasExtra(msg, notSavedKey) && !o.ignores(ctx, s.input) && o.limit(r.tool) >= 0 {
+		if _, isNotice := OffloadedPath(msg); !isNotice && !isMarked(msg) && !hasExtra(msg, notSavedKey) && !goesToUser(ctx, r.tool) && !o.ignores(ctx, s.input) && o.limit(r.tool) >= 0 {
 			may = append(may, s)
 		}
 	}

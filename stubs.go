@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (p *pruning) fillStubs(ctx context.Context, s *swap, msg *schema.Message) (
 		path, err := p.argumentsPath(ctx, &msg.ToolCalls[i])
 		if err != nil {
 			p.fail(s.Index, failure{stage: naming, err: err}.wrap(msg.ToolCalls[i].ID))
-			return ReasonNotStored, nil
+			return ReasonNotStored, ctx.Err()
 		}
 		s.stubs = append(s.stubs, stubbed{i, path})
 	}
@@ -219,7 +220,10 @@ func canonicalJSON(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var value any
-	if decoder.Decode(&value) != nil || decoder.More() {
+	if decoder.Decode(&value) != nil {
+		return text
+	}
+	if _, err := decoder.Token(); err != io.EOF { // a bracket too many, which More would not see
 		return text
 	}
 	encoded, err := json.Marshal(canonicalNumbers(value))

@@ -14,6 +14,7 @@ import (
 type swap struct {
 	PrunedResult
 	reason PruneReason
+	found  int             // what pruning.applied was when it was last found to be good
 	short  *schema.Message // without the marks
 	store  bool            // it must be stored first
 	files  []string        // other files that what is stored names
@@ -22,6 +23,9 @@ type swap struct {
 
 // weigh finds out whether a result may go and what would stand in its place. What stands there is found once.
 func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error) {
+	if r.swap != nil && r.swap.found == p.applied {
+		return r.swap.reason, nil
+	}
 	msg := p.messages[r.index]
 	isCall := msg.Role == schema.Assistant
 	may := p.mayGo
@@ -35,6 +39,7 @@ func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error)
 	case r.swap != nil && r.swap.store && p.storeIsDown():
 		return ReasonNotStored, nil
 	case r.swap != nil:
+		r.swap.found = p.applied
 		return reason, nil
 	}
 	tokens, err := countMessages(ctx, p.counter, p.messages[r.index:r.index+1], nil)
@@ -54,7 +59,7 @@ func (p *pruning) weigh(ctx context.Context, r *toolResult) (PruneReason, error)
 	if s.TokensAfter, err = p.countOne(ctx, s.short); err != nil || s.TokensAfter >= tokens {
 		return ReasonNoSaving, err
 	}
-	r.swap, s.reason = s, reason
+	r.swap, s.reason, s.found = s, reason, p.applied
 	return reason, nil
 }
 

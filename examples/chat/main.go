@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -58,6 +59,7 @@ func chat(ctx context.Context, chosen *choice, dir string, in io.Reader, out io.
 		return err
 	}
 	defer backend.Close()
+	out = &lockedWriter{w: out}
 	agent, err := newAgent(ctx, chosen, backend, out)
 	if err != nil {
 		return err
@@ -72,8 +74,10 @@ func chat(ctx context.Context, chosen *choice, dir string, in io.Reader, out io.
 		}
 		history = append(history, schema.UserMessage(lines.Text()))
 		answers, err := show(out, runner.Run(ctx, history))
-		if err != nil {
-			return err
+		if err != nil { // the question is taken back, so that another can be asked
+			fmt.Fprintln(out, "  [failed: "+err.Error()+"]")
+			history = history[:len(history)-1]
+			continue
 		}
 		history = append(history, answers...)
 	}
@@ -89,9 +93,7 @@ func newAgent(ctx context.Context, chosen *choice, backend *toolresult.DirBacken
 		ContextWindow: chosen.window,
 		Offload:       toolresult.OffloadConfig{TokenCounter: counter, Sampler: toolresult.OutlineSampler(0)},
 		Prune:         toolresult.PruneConfig{Archive: backend, Pointers: toolresult.ShortenPointers},
-		Compaction: toolresult.CompactionConfig{TokenCounter: counter, OnCompaction: func(_ context.Context, c *toolresult.Compaction) {
-			fmt.Fprintf(out, "  [pruned %d results: %d tokens became %d]\n", len(c.Pruned), c.TokensBefore, c.TokensAfter)
-		}},
+		Compaction:    toolresult.CompactionConfig{TokenCounter: counter, OnCompaction: tellOf(out)},
 	})
 	if err != nil {
 		return nil, err
@@ -103,9 +105,41 @@ func newAgent(ctx context.Context, chosen *choice, backend *toolresult.DirBacken
 	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "reader", Description: "answers from the web", Model: chosen.model, MaxIterations: 50,
 		Instruction: "Answer from what you fetch. A large page is stored, and you are told its path: search it or read it in parts.",
-		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: []tool.BaseTool{fetch}}},
-		Handlers:    []adk.ChatModelAgentMiddleware{handler},
+		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
+			Tools: []tool.BaseTool{fetch},
+			UnknownToolsHandler: func(_ context.Context, name, _ string) (string, error) {
+				return "There is no tool " + name + ".", nil
+			},
+		}},
+		Handlers: []adk.ChatModelAgentMiddleware{handler},
 	})
+}
+
+// tellOf prints what was pruned.
+func tellOf(out io.Writer) func(context.Context, *toolresult.Compaction) {
+	return func(_ context.Context, c *toolresult.Compaction) {
+		if c.Changed {
+			fmt.Fprintf(out, "  [without %d results of before: %d tokens became %d]\n", len(c.Pruned), c.TokensBefore, c.TokensAfter)
+		}
+		if c.OverWindow {
+			fmt.Fprintln(out, "  [and that is more than the window]")
+		}
+		if c.Err != nil {
+			fmt.Fprintln(out, "  [not archived: "+c.Err.Error()+"]")
+		}
+	}
+}
+
+// lockedWriter lets the agent and the conversation print at the same time.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(text)
 }
 
 // choice is the model that the environment names.

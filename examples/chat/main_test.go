@@ -123,3 +123,38 @@ func TestFetchFails(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 }
+
+// A conversation that fills a small window is pruned, a question that fails is taken back, and a tool that does not exist is an answer.
+func TestChatGoesOn(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, strings.Repeat("nothing new here. ", 150))
+	}))
+	defer web.Close()
+	var answers []func(asked) string
+	for i := range 20 {
+		answers = append(answers, func(asked) string {
+			return calls(fmt.Sprint("call_", i), "fetch_url", map[string]any{"url": web.URL})
+		})
+	}
+	answers = append(answers,
+		func(asked) string { return calls("call_x", "no_such_tool", nil) },
+		func(r asked) string {
+			assert.Equal(t, "There is no tool no_such_tool.", r.Messages[len(r.Messages)-1].Content)
+			return says("Nothing.")(r)
+		},
+		func(asked) string { return "nonsense" },
+		func(r asked) string {
+			assert.NotContains(t, fmt.Sprint(r.Messages), "Fail!")
+			return says("Still here.")(r)
+		},
+	)
+	server := provider(t, answers...)
+	env := map[string]string{"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.URL, "CHAT_MODEL": "gpt-test", "CHAT_WINDOW": "8000"}
+	chosen, err := chooseModel(t.Context(), func(name string) string { return env[name] })
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, chat(t.Context(), chosen, t.TempDir(), strings.NewReader("What is new?\nFail!\nAnd now?\n\n"), &out))
+	assert.Contains(t, out.String(), "results of before")
+	assert.Contains(t, out.String(), "[failed: ")
+	assert.Contains(t, out.String(), "Still here.")
+}

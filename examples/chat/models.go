@@ -69,12 +69,15 @@ func (c *choice) openGemini(ctx context.Context, getenv func(string) string) err
 // estimatorFor goes by the name, as many models are served in the same format.
 func estimatorFor(name string) *tokenest.Estimator {
 	name = strings.ToLower(name)
-	for part, estimator := range map[string]*tokenest.Estimator{
-		"qwen": tokenest.Qwen(), "deepseek": tokenest.DeepSeek(), "llama": tokenest.Llama(), "gpt": tokenest.O200K(),
-	} {
-		if strings.Contains(name, part) {
-			return estimator
-		}
+	switch {
+	case strings.Contains(name, "qwen"):
+		return tokenest.Qwen()
+	case strings.Contains(name, "deepseek"):
+		return tokenest.DeepSeek()
+	case strings.Contains(name, "llama"):
+		return tokenest.Llama()
+	case strings.Contains(name, "gpt"):
+		return tokenest.O200K()
 	}
 	return tokenest.Generic()
 }
