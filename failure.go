@@ -23,6 +23,12 @@ const (
 	TruncateInline
 )
 
+// verdict is what the model reads in place of a text, perhaps the text itself.
+type verdict struct {
+	text string
+	path string // where the whole text lies; empty if it was not stored
+}
+
 // fail does with a result that cannot be stored what the policy says. The error is wrapped here and nowhere else.
 func (o *offloader) fail(ctx context.Context, input *compose.ToolInput, text string, limit int, f failure) (verdict, error) {
 	err := f.wrap(input.CallID)

@@ -51,7 +51,8 @@ type OffloadConfig struct {
 	ToolTokenLimits map[string]int
 	// StepTokenLimit bounds the results of parallel calls together: above it the largest are offloaded before the model sees any.
 	// CompactionHook keeps it, as a middleware sees one result at a time, and fails the model call under FailCall: give it this
-	// config as CompactionConfig.Offload. Tokens. Optional. 0 means no such limit. Negative values are refused.
+	// config as CompactionConfig.Offload. What could not be stored under PassThrough is tried again at the next call, and the model
+	// then reads a notice where it read the whole. Tokens. Optional. 0 means no such limit. Negative values are refused.
 	StepTokenLimit int
 	// PathPrefix is the folder of the default PathGenerator. It is absolute, clean, not "/", with or without a final slash.
 	// Optional. Default "/large_tool_result".
@@ -246,12 +247,6 @@ func (o *offloader) transform(ctx context.Context, input *compose.ToolInput, tex
 		return "", fmt.Errorf("toolresult: transform the result of call %q: %w", input.CallID, err)
 	}
 	return changed, nil
-}
-
-// verdict is what the model reads in place of a text, perhaps the text itself.
-type verdict struct {
-	text string
-	path string // where the whole text lies; empty if it was not stored
 }
 
 // judge decides whether a text is too large, and if so stores it.

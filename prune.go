@@ -107,12 +107,13 @@ type PruneConfig struct {
 	Pointers PointerPolicy
 	// Archive stores every result before it is pruned; the placeholder names the path. A result that cannot be stored stays, and
 	// Compaction.Err says why. What can be read already is not stored: notices, and pages of stored results. Parts that are no
-	// text are stored as files of their own, beside the text, which names them. To be read back by a model it must be a Reader too.
-	// One that can only write, and is the offloader's as well, needs a PathPrefix of its own here. What was stored is remembered, the
-	// last 4096, and not looked for again. Optional. Default: what is pruned is lost.
+	// text are stored as files of their own, beside the text, which names them. To be read back by a model, and to know again what
+	// it has, it must be a Reader too. One that can only write, and is the offloader's as well, needs a PathPrefix of its own here.
+	// What was stored is remembered, the last 4096, and not looked for again. Optional. Default: what is pruned is lost.
 	Archive Backend
-	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. What the read and the search tool took from
-	// below PathPrefix, or from a file that the conversation names, is a page. Optional. Default "/large_tool_result" and the call ID.
+	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. What the read and the search
+	// tool took from below PathPrefix, or from a file that the conversation names, is a page. Optional. Default
+	// "/large_tool_result" and the call ID.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
 	PathPrefix    string
 	// ReadToolName and SearchToolName are the tools that read stored results. Optional. Default "read_file" and "search_file".
