@@ -6,9 +6,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
@@ -17,17 +15,7 @@ import (
 	"github.com/eino-toolresult/toolresult/examples/internal/demo"
 )
 
-func main() {
-	dir, err := os.MkdirTemp("", "toolresult-adk-")
-	if err == nil {
-		err = run(context.Background(), os.Stdout, dir)
-		os.RemoveAll(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "adk:", err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main("adk", run) }
 
 func run(ctx context.Context, out io.Writer, dir string) error {
 	backend, err := toolresult.NewDirBackend(ctx, &toolresult.DirConfig{Dir: dir})

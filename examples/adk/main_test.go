@@ -1,24 +1,9 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"github.com/eino-toolresult/toolresult/examples/internal/demo/demotest"
 )
 
-func TestRun(t *testing.T) {
-	var out strings.Builder
-	dir := t.TempDir()
-	require.NoError(t, run(t.Context(), &out, dir))
-	t.Logf("\n%s", out.String())
-
-	assert.Contains(t, out.String(), "request 004711: 500 the database is gone", "it stands in the middle of the stored result")
-	assert.Regexp(t, `it 1 is a notice, [1-9]\d* are placeholders, and [1-9]\d* are whole`, out.String())
-	stored, err := os.ReadFile(filepath.Join(dir, "large_tool_result", "call_0"))
-	require.NoError(t, err)
-	assert.Equal(t, 6000, strings.Count(string(stored), "\n"))
-}
+func TestRun(t *testing.T) { demotest.Run(t, run) }

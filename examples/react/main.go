@@ -18,17 +18,7 @@ import (
 	"github.com/eino-toolresult/toolresult/examples/internal/demo"
 )
 
-func main() {
-	dir, err := os.MkdirTemp("", "toolresult-react-")
-	if err == nil {
-		err = run(context.Background(), os.Stdout, dir)
-		os.RemoveAll(dir)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "react:", err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main("react", run) }
 
 func run(ctx context.Context, out io.Writer, dir string) error {
 	backend, err := toolresult.NewDirBackend(ctx, &toolresult.DirConfig{Dir: dir})

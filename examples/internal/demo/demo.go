@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -26,6 +27,19 @@ const days = 7
 
 type logArguments struct {
 	Day int `json:"day" jsonschema:"description=the day of the week, from 1"`
+}
+
+// Main runs an example over a new directory, which it removes.
+func Main(name string, run func(ctx context.Context, out io.Writer, dir string) error) {
+	dir, err := os.MkdirTemp("", "toolresult-"+name+"-")
+	if err == nil {
+		err = run(context.Background(), os.Stdout, dir)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
 }
 
 // Tools are the agent's own: read_log, whose results have 2 KB, or 250 KB.
