@@ -27,6 +27,7 @@ const (
 	Both
 )
 
+// String names the mode in tables.
 func (m Mode) String() string { return [...]string{"neither", "offload", "prune", "both"}[m] }
 
 // Never is a size that nothing reaches.
@@ -44,9 +45,10 @@ type Agent struct {
 	Mode Mode
 	// Window is what the library is told. Tokens. Required, but for the mode Neither.
 	Window int
-	// Offload and Prune refine the defaults. Optional.
+	// Offload refines the defaults. Optional.
 	Offload toolresult.OffloadConfig
-	Prune   toolresult.PruneConfig
+	// Prune refines the default Pruner. Optional.
+	Prune toolresult.PruneConfig
 	// Language is that of all texts of the library.
 	Language adk.Language
 	// Backend defaults to a directory.

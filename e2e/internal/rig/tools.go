@@ -35,6 +35,7 @@ const (
 
 // Ask is the arguments of a tool.
 type Ask struct {
+	// Kind is what sort of result is asked for, one of the constants above.
 	Kind string `json:"kind"`
 	// Size is that of a text. Bytes.
 	Size int `json:"size"`

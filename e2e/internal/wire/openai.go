@@ -9,7 +9,10 @@ import (
 )
 
 // OpenAI checks chat completions. The zero value is OpenAI itself.
-type OpenAI struct{ Dialect Dialect }
+type OpenAI struct {
+	// Dialect is whose rules the requests are held to.
+	Dialect Dialect
+}
 
 // Dialect is a provider that speaks chat completions.
 type Dialect int

@@ -63,6 +63,7 @@ type Refusal struct {
 	Message string
 }
 
+// Error is the rule, and what the provider says.
 func (r *Refusal) Error() string { return r.Rule + ": " + r.Message }
 
 func refuse(rule, format string, args ...any) *Refusal {
