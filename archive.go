@@ -14,13 +14,13 @@ import (
 )
 
 // fill finds the placeholder of a result that may go for a reason, and whether and where the result must be stored for it. A
-// notice is stored only for the media beside it.
+// notice is stored only for what stands beside it.
 func (p *pruning) fill(ctx context.Context, s *swap, r *toolResult, msg *schema.Message, reason PruneReason) (PruneReason, error) {
 	path, isNotice := OffloadedPath(msg)
 	switch {
 	case isNotice && (p.archive == nil || isNothingElse(msg)):
 		s.Path = path
-	case p.archive == nil || p.isPage(r):
+	case p.archive == nil || r.page:
 		s.short = withText(msg, p.placeholder(r.tool))
 		return reason, nil
 	case p.storeIsDown():

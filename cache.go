@@ -51,15 +51,18 @@ type cacheBooks struct {
 	pruned        int64        // tokens of results that were pruned
 	upTo          int          // how many messages were read
 	calls         int          // answers of the model
-	usage         int          // tokens of prompt that the last of them reported
+	usage         int64        // tokens of prompt that the last of them reported
 	asked, missed int          // calls that could read from the cache, and those that did not, for no fault of a rewrite
 	reads         bool         // the provider reports reads
 	first         int          // a message, and the tokens before it, so that they are not counted again
 	before        int64
 }
 
-// newCacheBooks begins books, with all rewrites that the marks tell of.
+// newCacheBooks begins books, with all rewrites that the marks tell of. Without prices there are none.
 func newCacheBooks(prices *CachePrices, messages []*schema.Message) *cacheBooks {
+	if prices == nil {
+		return nil
+	}
 	b := &cacheBooks{prices: prices, rewritten: make(map[int]bool)}
 	for _, msg := range messages {
 		if msg == nil || len(msg.Extra) < markKeys {
@@ -87,12 +90,12 @@ func (b *cacheBooks) read(messages []*schema.Message) {
 		}
 		b.calls++
 		if prompt, ok := usageOf(msg); ok {
-			b.answered(prompt, msg.ResponseMeta.Usage.PromptTokenDetails.CachedTokens)
+			b.answered(prompt, int64(msg.ResponseMeta.Usage.PromptTokenDetails.CachedTokens))
 		}
 	}
 }
 
-func (b *cacheBooks) answered(prompt, read int) {
+func (b *cacheBooks) answered(prompt, read int64) {
 	b.reads = b.reads || read > 0
 	if b.usage > 0 && !b.rewritten[b.upTo] {
 		b.asked++

@@ -185,6 +185,16 @@ func (h *CompactionHook) BeforeModel(ctx context.Context, messages []*schema.Mes
 	return compacted, nil
 }
 
+// chooseWorth lets a run choose what goes for a target, and reports whether that is dropped, as it is not worth it.
+func (h *CompactionHook) chooseWorth(ctx context.Context, run *pruning, e estimate, b *cacheBooks, target int64, at int) (chosen choice, dropped bool, err error) {
+	chosen, err = run.choose(ctx, run.tokens-target)
+	if err != nil || len(chosen.swaps) == 0 {
+		return chosen, false, err
+	}
+	worth, err := h.isWorth(ctx, e, b, run.messages[:at], chosen.first, chosen.saved)
+	return chosen, !worth, err
+}
+
 // isWorth reports whether a rewrite that begins at a message gains enough, or must be because the window is exceeded. The books may
 // be missing where there are no prices.
 func (h *CompactionHook) isWorth(ctx context.Context, e estimate, b *cacheBooks, messages []*schema.Message, first int, saved int64) (bool, error) {
@@ -226,8 +236,10 @@ func (h *CompactionHook) target(e estimate, share float64) int64 {
 	return max(int64(share*h.window/e.scale)-e.overhead, 0)
 }
 
-func (h *CompactionHook) report(ctx context.Context, c *Compaction) {
-	if h.cfg.OnCompaction != nil {
+// report tells of a rewrite, and of whatever else a user should know: that one was dropped, that the window is exceeded all the same, or
+// that something could not be archived.
+func (h *CompactionHook) report(ctx context.Context, c *Compaction, dropped bool) {
+	if h.cfg.OnCompaction != nil && (c.Changed || dropped || c.OverWindow || c.Err != nil) {
 		h.cfg.OnCompaction(ctx, c)
 	}
 }

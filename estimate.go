@@ -25,7 +25,7 @@ type estimate struct {
 // forecast takes the usage that the last answer reported and adds what came since. sent are the tokens of the messages in the
 // request with that usage, counted those of the messages now. A usage far below our own count is not believed, as some gateways
 // report nonsense; a high one always is, because too small an estimate ends in a refused request.
-func forecast(usage int, sent, counted, overhead int64) estimate {
+func forecast(usage, sent, counted, overhead int64) estimate {
 	e := estimate{scale: 1, tokens: float64(counted + overhead), counted: counted, overhead: overhead}
 	asked := float64(sent + overhead)
 	if usage <= 0 || float64(usage) < leastUsage*asked {
@@ -34,6 +34,12 @@ func forecast(usage int, sent, counted, overhead int64) estimate {
 	e.scale = min(max(float64(usage)/asked, minScale), maxScale)
 	e.tokens = float64(usage) + e.scale*float64(counted-sent)
 	return e
+}
+
+// mayReach is false where a forecast is below a mark whatever the scale and whatever was pruned since, so that most answers cost no
+// more than a comparison.
+func mayReach(mark, usage, sent, counted, overhead int64) bool {
+	return counted+overhead >= mark || usage+maxScale*max(counted-sent, 0) >= mark
 }
 
 // estimate counts a conversation in two parts: what the last usage was for, and what came since.
@@ -87,7 +93,7 @@ func (h *CompactionHook) savedSince(ctx context.Context, messages []*schema.Mess
 
 // lastUsage finds the last answer that reports a usage, and how many tokens of prompt it reports. An earlier one is not
 // looked for: it tells less of the next request than a count does.
-func lastUsage(messages []*schema.Message) (at, promptTokens int) {
+func lastUsage(messages []*schema.Message) (at int, promptTokens int64) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if usage, ok := usageOf(messages[i]); ok {
 			return i, usage
@@ -97,9 +103,9 @@ func lastUsage(messages []*schema.Message) (at, promptTokens int) {
 }
 
 // usageOf is the usage that a message reports, if it is an answer that does.
-func usageOf(m *schema.Message) (promptTokens int, ok bool) {
+func usageOf(m *schema.Message) (promptTokens int64, ok bool) {
 	if m == nil || m.Role != schema.Assistant || m.ResponseMeta == nil || m.ResponseMeta.Usage == nil {
 		return 0, false
 	}
-	return int(min(int64(m.ResponseMeta.Usage.PromptTokens), maxCount)), true
+	return min(int64(m.ResponseMeta.Usage.PromptTokens), maxCount), true
 }

@@ -8,6 +8,7 @@ type toolResult struct {
 	step         int // that of the call, from 1; 0 before the first
 	callID, tool string
 	call         callPlace
+	page         bool  // the read or the search tool took it from a stored result
 	swap         *swap // what would take its place; nil: not thought of yet
 }
 

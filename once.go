@@ -21,9 +21,7 @@ func (h *CompactionHook) beforeModelOnce(ctx context.Context, messages []*schema
 		return nil, err
 	}
 	c.OverWindow = e.tokens-e.scale*float64(c.TokensBefore-c.TokensAfter) > h.window
-	if c.Changed || dropped || c.OverWindow || c.Err != nil {
-		h.report(ctx, c)
-	}
+	h.report(ctx, c, dropped)
 	return c.Messages, nil
 }
 
@@ -53,13 +51,9 @@ func (h *CompactionHook) compactOnce(ctx context.Context, messages []*schema.Mes
 
 // pruneIfWorth prunes to the target, unless that is not worth it.
 func (h *CompactionHook) pruneIfWorth(ctx context.Context, run *pruning, e estimate, target int64, at int) (dropped bool, err error) {
-	chosen, err := run.choose(ctx, run.tokens-target)
-	if err != nil || len(chosen.swaps) == 0 {
-		return false, err
-	}
-	worth, err := h.isWorth(ctx, e, newCacheBooks(h.cfg.Cache, run.messages), run.messages[:at], chosen.first, chosen.saved)
-	if !worth || err != nil {
-		return true, err
+	chosen, dropped, err := h.chooseWorth(ctx, run, e, newCacheBooks(h.cfg.Cache, run.messages), target, at)
+	if dropped || err != nil || len(chosen.swaps) == 0 {
+		return dropped, err
 	}
 	return false, run.applyTo(ctx, chosen, target, at)
 }

@@ -111,11 +111,12 @@ type PruneConfig struct {
 	// it has, it must be a Reader too. One that can only write, and is the offloader's as well, needs a PathPrefix of its own here.
 	// What was stored is remembered, the last 4096, and not looked for again. Optional. Default: what is pruned is lost.
 	Archive Backend
-	// PathGenerator and PathPrefix name the file of an archived result, as they do in OffloadConfig. What the read and the search
-	// tool took from below PathPrefix, or from a file that the conversation names, is a page. Optional. Default
-	// "/large_tool_result" and the call ID.
+	// PathGenerator names the file of an archived result, as it does in OffloadConfig. Optional. Default: PathPrefix, then the
+	// call ID in the encoding of SafeName.
 	PathGenerator func(ctx context.Context, input *compose.ToolInput) (string, error)
-	PathPrefix    string
+	// PathPrefix is the folder of the default PathGenerator. What the read and the search tool took from below it, or from a file
+	// that the conversation names, is a page. Optional. Default "/large_tool_result".
+	PathPrefix string
 	// ReadToolName and SearchToolName are the tools that read stored results. Optional. Default "read_file" and "search_file".
 	ReadToolName, SearchToolName string
 	// Superseded are tools of which an older result goes before anything else, once a later call with equal arguments has a result.

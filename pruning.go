@@ -59,8 +59,12 @@ func (p *pruning) read(upTo int) {
 	for ; p.upTo < upTo; p.upTo++ {
 		msg := p.messages[p.upTo]
 		p.pairs.message(p.upTo, msg)
-		if p.archive != nil || p.cfg.PagesFirst {
+		if msg != nil && (p.archive != nil || p.cfg.PagesFirst) {
 			p.noteStored(msg)
+			if msg.Role == schema.Tool {
+				newest := &p.pairs.results[len(p.pairs.results)-1]
+				newest.page = p.isPage(newest)
+			}
 		}
 		switch {
 		case msg == nil:
@@ -144,7 +148,8 @@ func (c *choice) add(s *swap) {
 }
 
 // settledChoice is how far a choice goes that no later one changes until something is applied: so many results were looked at, and so
-// many chosen. What is dropped at one answer is asked for again at the next, and would be weighed anew each time.
+// many chosen. What is dropped at one answer is asked for again at the next, and would be gone through anew each time. Only a pruner
+// of one class has it, as with several what goes first may change.
 type settledChoice struct {
 	results, swaps int
 	saved          int64
@@ -152,7 +157,7 @@ type settledChoice struct {
 
 // choose finds what goes first, until it saves so many tokens. A choice is good until the next.
 func (p *pruning) choose(ctx context.Context, tokens int64) (chosen choice, err error) {
-	if len(p.classes) > 1 || p.done.saved >= tokens {
+	if p.done.saved >= tokens {
 		p.done = settledChoice{}
 	}
 	chosen.swaps, chosen.saved = p.chosen[:p.done.swaps], p.done.saved
@@ -160,9 +165,6 @@ func (p *pruning) choose(ctx context.Context, tokens int64) (chosen choice, err 
 		chosen.first = chosen.swaps[0].Index
 	}
 	for _, class := range p.classes {
-		if len(p.classes) > 1 {
-			p.done = settledChoice{}
-		}
 		of := &p.pairs.results
 		if class == arguments {
 			of = &p.calls
@@ -180,7 +182,7 @@ func (p *pruning) choose(ctx context.Context, tokens int64) (chosen choice, err 
 func (p *pruning) chooseFrom(ctx context.Context, results []toolResult, of class, tokens int64, chosen *choice) ([]toolResult, error) {
 	left, settled := results[:p.done.results], true
 	settle := func() {
-		if settled {
+		if settled && len(p.classes) == 1 {
 			p.done = settledChoice{len(left), len(chosen.swaps), chosen.saved}
 		}
 	}
@@ -284,7 +286,7 @@ func (p *pruning) put(index int, msg *schema.Message) {
 
 // report tells what came of the run.
 func (p *pruning) report(c *Compaction) {
-	c.Messages, c.Changed, c.TokensAfter, c.Err = p.messages, p.changed, p.tokens, errors.Join(p.errs...)
-	c.Pruned = p.pruned
+	c.Messages, c.TokensAfter, c.Err = p.messages, p.tokens, errors.Join(p.errs...)
+	c.Pruned, c.Changed = p.pruned, len(p.pruned) > 0 // of what was offloaded, OnOffload tells
 	slices.SortFunc(c.Pruned, func(a, b PrunedResult) int { return cmp.Compare(a.Index, b.Index) })
 }

@@ -23,7 +23,7 @@ type replay struct {
 	saved    int64             // what they were more, as the caller gave them
 	overhead int64             // tool schemas and ReservedTokens
 	mark     int64             // below it nothing is due, in the provider's tokens
-	usage    int               // tokens of prompt that the last answer reported
+	usage    int64             // tokens of prompt that the last answer reported
 	usageAt  int               // where that answer is
 	sent     int64             // tokens of the messages in the request with that usage
 	decided  int               // up to where marks tell what was decided
@@ -65,7 +65,7 @@ func (r *replay) beforeModel(ctx context.Context, tools []*schema.ToolInfo) ([]*
 			return r.messages, err
 		}
 		r.dropped, r.over = false, false
-		if r.mayBeDue() {
+		if mayReach(r.mark, r.usage, r.sent, r.counted, r.overhead) {
 			if err := r.decide(ctx, to); err != nil {
 				return r.messages, err
 			}
@@ -101,7 +101,7 @@ func (r *replay) take(ctx context.Context, from int) (to int, err error) {
 // skim goes on to the next answer of the model at which something may be due, or to the end, with a counter of ours. It is what a
 // call costs while nothing is due, so nothing in it is a call that can be none.
 func (r *replay) skim(from int) (to int) {
-	counted, sent, usage := r.counted, r.sent, int64(r.usage)
+	counted, sent, usage := r.counted, r.sent, r.usage
 	i := from
 	for ; i < len(r.messages); i++ {
 		m := r.messages[i]
@@ -109,31 +109,24 @@ func (r *replay) skim(from int) (to int) {
 			continue
 		}
 		if m.Role == schema.Assistant {
-			if i > from && (counted+r.overhead >= r.mark || usage+maxScale*max(counted-sent, 0) >= r.mark) {
+			if i > from && mayReach(r.mark, usage, sent, counted, r.overhead) {
 				break
 			}
-			if m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
-				usage, sent = min(int64(m.ResponseMeta.Usage.PromptTokens), maxCount), counted
-				r.usageAt, r.settled = i, false
+			if reported, ok := usageOf(m); ok {
+				usage, sent, r.usageAt, r.settled = reported, counted, i, false
 			}
 		}
 		counted += r.own.perMessage + r.own.one(m)
 	}
-	r.counted, r.sent, r.usage = counted, sent, int(usage)
+	r.counted, r.sent, r.usage = counted, sent, usage
 	return i
-}
-
-// mayBeDue is false where the estimate is below the mark whatever the scale and whatever was pruned since, so that most points cost
-// no more than a comparison.
-func (r *replay) mayBeDue() bool {
-	return r.counted+r.overhead >= r.mark || int64(r.usage)+maxScale*max(r.counted-r.sent, 0) >= r.mark
 }
 
 func (r *replay) estimate() estimate { return forecast(r.usage, r.sent, r.counted, r.overhead) }
 
 // decide does at one point what is due there.
 func (r *replay) decide(ctx context.Context, at int) error {
-	if r.look(); at < r.decided || at == r.decided && at < len(r.messages) {
+	if r.isDecided(at) {
 		return nil
 	}
 	if err := r.settle(ctx); err != nil {
@@ -216,15 +209,11 @@ func (r *replay) settle(ctx context.Context) error {
 // prune prunes to the target, where that is worth it and was not left undone.
 func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 	run := r.started(at)
-	chosen, err := run.choose(ctx, r.counted-r.aim)
-	if err != nil || len(chosen.swaps) == 0 {
-		return err
-	}
-	if r.cache == nil && r.cfg.Cache != nil {
+	if r.cache == nil {
 		r.cache = newCacheBooks(r.cfg.Cache, r.messages)
 	}
-	worth, err := r.isWorth(ctx, e, r.cache, run.messages[:at], chosen.first, chosen.saved)
-	if r.dropped = !worth; !worth || err != nil {
+	chosen, dropped, err := r.chooseWorth(ctx, run, e, r.cache, r.aim, at)
+	if r.dropped = dropped; dropped || err != nil || len(chosen.swaps) == 0 {
 		return err
 	}
 	saved := e.scale * float64(chosen.saved)
@@ -251,7 +240,7 @@ func (r *replay) prune(ctx context.Context, e estimate, at int) error {
 
 // limitStep keeps the StepTokenLimit for the results behind an answer of the model.
 func (r *replay) limitStep(ctx context.Context, from, to int) error {
-	if r.look(); to < r.decided || to == r.decided && to < len(r.messages) {
+	if r.isDecided(to) {
 		return nil
 	}
 	if bytesOfResults(r.messages[from:to]) <= r.steps.cfg.StepTokenLimit {
@@ -270,11 +259,12 @@ func (r *replay) limitStep(ctx context.Context, from, to int) error {
 	return err
 }
 
-// look finds the newest mark.
-func (r *replay) look() {
+// isDecided reports whether marks tell that what was due at a point was done. At the end something may be due again.
+func (r *replay) isDecided(at int) bool {
 	if !r.looked {
 		r.decided, r.looked = lastPrune(r.messages, len(r.messages)), true
 	}
+	return at < r.decided || at == r.decided && at < len(r.messages)
 }
 
 // started is the run, with all messages read before which the model is called now.
@@ -295,11 +285,8 @@ func (r *replay) finish(ctx context.Context) []*schema.Message {
 	c := &Compaction{Messages: r.messages}
 	if r.run != nil {
 		r.run.report(c)
-		c.Changed = len(c.Pruned) > 0 // what was offloaded, OnOffload is told of
 	}
 	c.TokensBefore, c.TokensAfter, c.TargetTokens, c.OverWindow = r.counted+r.saved, r.counted, r.aim, r.over
-	if c.Changed || r.dropped || c.OverWindow || c.Err != nil {
-		r.report(ctx, c)
-	}
+	r.report(ctx, c, r.dropped)
 	return c.Messages
 }

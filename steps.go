@@ -62,11 +62,20 @@ func (o *offloader) measureStep(ctx context.Context, messages []*schema.Message,
 			return nil, 0, failure{stage: counting, err: err}.wrap(r.callID)
 		}
 		total += s.tokens
-		if _, isNotice := OffloadedPath(msg); !isNotice && !isMarked(msg) && !hasExtra(msg, notSavedKey) && !goesToUser(ctx, r.tool) && !o.ignores(ctx, s.input) && o.limit(r.tool) >= 0 {
+		if o.mayOffload(ctx, s.input, msg) {
 			may = append(may, s)
 		}
 	}
 	return may, total, nil
+}
+
+// mayOffload holds for a result that is whole and that the middleware would have looked at.
+func (o *offloader) mayOffload(ctx context.Context, input *compose.ToolInput, msg *schema.Message) bool {
+	_, isNotice := OffloadedPath(msg)
+	if isNotice || isMarked(msg) || hasExtra(msg, notSavedKey) {
+		return false
+	}
+	return !goesToUser(ctx, input.Name) && !o.ignores(ctx, input) && o.limit(input.Name) >= 0
 }
 
 // bytesOfResults is never less than their tokens, and costs nothing.

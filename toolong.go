@@ -94,8 +94,6 @@ func (h *CompactionHook) CompactTooLong(ctx context.Context, messages []*schema.
 	if err != nil {
 		return messages, false, err
 	}
-	if c.Changed || c.Err != nil {
-		h.report(ctx, c)
-	}
+	h.report(ctx, c, false)
 	return c.Messages, c.Changed, nil
 }

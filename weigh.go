@@ -117,7 +117,7 @@ func (p *pruning) classOf(r *toolResult) class {
 		return arguments
 	case p.obsolete[r.index]:
 		return supersededResults
-	case p.cfg.PagesFirst && p.isPage(r):
+	case p.cfg.PagesFirst && r.page:
 		return pages
 	}
 	return oldest
